@@ -2,8 +2,7 @@
 // the caller waits for the fact that it causes.
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
-import type { FactType, StoredFact } from '../contract/fact.ts';
-import type { Order } from '../contract/order.ts';
+import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import { followUpBrief, loadState } from '../kernel/history.ts';
@@ -19,17 +18,12 @@ import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
 import { followUpAsRoot } from '../records/fork.ts';
-import { isoToMs, msToIso } from '../text/instant.ts';
-import type { Api, Cancelled, Question } from './api.ts';
-import { changes } from './follow.ts';
+import { createAnswer } from './answer.ts';
+import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
 import { findQuestion, openQuestions } from './questions.ts';
+import { createReach } from './reach.ts';
 import { isAtRest } from './tree-status.ts';
-
-/** How often a command that waits for another process checks that it is still alive. */
-const ownerCheckMs = 1000;
-/** How long an approval waits to learn that newer rules deny the call. */
-const denialWaitMs = 2000;
 
 export interface SteerDeps {
   store: Store;
@@ -47,72 +41,9 @@ export interface SteerDeps {
 type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'compact' | 'questions' | 'question' | 'answer'>;
 
 export function createSteer({ store, clock, ids, listeners, drive, running, checkouts, homes, redact }: SteerDeps): Steering {
-  async function findLive(runId: string): Promise<RunHandle | null> {
-    return (await running())?.live(runId) ?? null;
-  }
-
-  async function isDriven({ rootId }: Pick<RunRow, 'rootId'>): Promise<boolean> {
-    return (await store.holders([rootId])).get(rootId)?.alive === true;
-  }
-
-  /** Stores an order and returns its id. */
-  async function sendOrder(
-    row: RunRow,
-    kind: Order['kind'],
-    text: string,
-    more: Partial<Pick<Order, 'by' | 'rules' | 'call'>> = {},
-  ): Promise<string> {
-    const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, by: 'the user', text, ...more, at: msToIso(clock.now()) });
-    return id;
-  }
-
-  /**
-   * Calls `check` now and after each change of the tree until it returns a value. Null: the process that should apply an order no longer drives the
-   * tree and had not applied it; a dead process sends no signal, so this is checked once a second.
-   */
-  async function waitWhileDriven<T>({ rootId }: RunRow, check: () => Promise<T | null>): Promise<T | null> {
-    if (!(await isDriven({ rootId }))) return check();
-    const stop = new AbortController();
-    let endTimer = () => {};
-    const scheduleCheck = () => {
-      endTimer = clock.at(clock.monotonic() + ownerCheckMs, () => void checkOwner().catch(() => stop.abort()));
-    };
-    const checkOwner = async () => {
-      if (!(await isDriven({ rootId }))) stop.abort();
-      else if (!stop.signal.aborted) scheduleCheck();
-    };
-    scheduleCheck();
-    try {
-      for await (const _ of changes({ store, listeners }, stop.signal)) {
-        const result = await check();
-        if (result !== null) return result;
-      }
-      // The process may have applied the order just before it exited.
-      return await check();
-    } finally {
-      stop.abort();
-      endTimer();
-    }
-  }
-
-  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: nobody drives the run any more. */
-  async function waitForFact(
-    row: RunRow,
-    type: FactType,
-    isWanted: (fact: StoredFact) => boolean = () => true,
-  ): Promise<'recorded' | 'ended' | 'undriven'> {
-    const { runId, lastSeq } = row;
-    let after: string | undefined;
-    const result = await waitWhileDriven(row, async () => {
-      const facts = await store.facts({ runId, types: [type, 'run.ended'], ...(after === undefined ? {} : { after }) });
-      after = facts.at(-1)?.position ?? after;
-      const newer = facts.filter((fact) => fact.seq > lastSeq);
-      if (newer.some((fact) => fact.type === type && isWanted(fact))) return 'recorded' as const;
-      return newer.some((fact) => fact.type === 'run.ended') ? ('ended' as const) : null;
-    });
-    return result ?? 'undriven';
-  }
+  const reach = createReach({ store, clock, ids, listeners, running });
+  const { findLive, isDriven, sendOrder, waitWhileDriven, waitForFact } = reach;
+  const answer = createAnswer({ store, clock, listeners, reach });
 
   /** The live rows of a run and its descendants. */
   async function openRows({ runId, rootId }: RunRow): Promise<RunRow[]> {
@@ -206,51 +137,6 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     return (await drive()).start(await createFollowUp(row, text, rules), { ...more, dialect });
   }
 
-  async function answerOne(question: Question, answer: Parameters<Api['answer']>[1]): ReturnType<Api['answer']> {
-    const { runId, turn, index, hash } = question;
-    const { allowed, always = false, reason = '', by = 'the user' } = answer;
-    if (clock.now() >= isoToMs(question.expiresAt)) return { question, result: 'late' };
-    const own = await findLive(runId);
-    if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
-    const row = await findRun(runId, store);
-    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { by, call: { turn, index, hash, always } });
-    /** The order that the recorded answer came with; another answer may have been first. */
-    let answeredBy: string | undefined;
-    const isAnswer = (fact: StoredFact) => {
-      if (fact.type !== 'approval.answered' || fact.data.turn !== turn || fact.data.index !== index) return false;
-      answeredBy = fact.data.order;
-      return true;
-    };
-    const result = await waitForFact(row, 'approval.answered', isAnswer);
-    // The order stays for the process that resumes the run.
-    if (result === 'undriven') return { question, result: 'kept' };
-    if (result === 'ended' || answeredBy !== orderId) return { question, result: 'late' };
-    const denial = allowed ? await findDenial(question) : null;
-    return { question, result: 'answered', ...(denial === null ? {} : { denial }) };
-  }
-
-  /**
-   * The denial of an approved call, if the run got narrowing rules after it asked. Null if no rule came, or if nothing is known within `denialWaitMs`.
-   */
-  async function findDenial({ runId, turn, index }: Question): Promise<string | null> {
-    const isThisCall = (data: { turn: number; index: number }) => data.turn === turn && data.index === index;
-    const facts = await store.facts({ runId, types: ['approval.asked', 'message.received'] });
-    const asked = facts.findIndex((fact) => fact.type === 'approval.asked' && isThisCall(fact.data));
-    if (!facts.slice(asked).some((fact) => fact.type === 'message.received' && fact.data.rules?.length)) return null;
-    const stop = new AbortController();
-    const endTimer = clock.at(clock.monotonic() + denialWaitMs, () => stop.abort());
-    try {
-      for await (const _ of changes({ store, listeners }, stop.signal)) {
-        const results = await store.facts({ runId, types: ['tool.finished'] });
-        const result = results.find((fact) => fact.type === 'tool.finished' && isThisCall(fact.data));
-        if (result?.type === 'tool.finished') return result.data.status === 'denied' ? result.data.output : null;
-      }
-      return null;
-    } finally {
-      endTimer();
-    }
-  }
-
   return {
     pause: (runs, reason) => Promise.all(runs.map((id) => pauseTree(id, reason))),
     cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
@@ -312,7 +198,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     },
     questions: () => openQuestions(store),
     question: (id) => findQuestion(id, store),
-    answer: async (id, answer) => answerOne(await findQuestion(id, store), answer),
+    answer: async (id, given) => answer(await findQuestion(id, store), given),
   };
 }
 
