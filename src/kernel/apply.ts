@@ -13,7 +13,8 @@ import type { Store, StoredBlob } from '../ports/store.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
 import { invert, joinSteps } from './change-steps.ts';
-import { type Run, rulesetsForChildren } from './run.ts';
+import type { Run } from './run.ts';
+import { rulesetsForChildren } from './run-rights.ts';
 import type { Services } from './services.ts';
 
 /** `applied`: runs whose changes are in the files now, or would be. `left`: paths that changed while they were written, and were left alone. */

@@ -6,8 +6,9 @@ import type { Ruleset } from '../contract/grant.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { decideCall } from '../rules/policy.ts';
 import { narrowingRulesets } from './admitted-tools.ts';
-import { readSubjects } from './judge.ts';
-import { collectRulesets, type Run, rulesetsForChildren } from './run.ts';
+import { readSubjects } from './call-rights.ts';
+import type { Run } from './run.ts';
+import { collectRulesets, rulesetsForChildren } from './run-rights.ts';
 
 export interface CheckRights {
   /** Undefined without a shell. */

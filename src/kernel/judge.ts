@@ -3,33 +3,21 @@
 // E1. Every call of an answer gets exactly one `tool.asked`; calls that cannot be executed get their result at once.
 // E2. Rules are evaluated now, with everything that has narrowed the run since it began.
 import type { ContentPart } from '../contract/content.ts';
-import { isRetinueError } from '../contract/error.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import { submitTool } from '../contract/tool-names.ts';
-import { namedProblems } from '../conversation/argument-problems.ts';
 import { parseArguments } from '../conversation/arguments.ts';
-import type { CallState } from '../conversation/request.ts';
-import {
-  type AlwaysAllowed,
-  type CallRef,
-  callHash,
-  callKey,
-  callPin,
-  countRepeats,
-  maxRecent,
-  toolCallParts,
-} from '../conversation/tool-calls.ts';
+import { type CallRef, callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import type { ResultCheck } from '../ports/schema.ts';
-import type { Subject } from '../ports/subject.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { decideCall, subjectText } from '../rules/policy.ts';
+import { subjectText } from '../rules/policy.ts';
 import { msToIso } from '../text/instant.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { defaultQuestionMs } from './approval.ts';
+import { decideNow, denialText, findTool, isOwn, prepareTools, readSubjects } from './call-rights.ts';
 import { keepOriginal, pinOriginal, redactJson } from './original-arguments.ts';
-import { collectAlwaysAllowed, collectRulesets, type ModelWork, type Run } from './run.ts';
+import type { ModelWork, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { loopVersionOf } from './state.ts';
 
@@ -185,91 +173,6 @@ function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: 
   return verdict;
 }
 
-/**
- * Judges a call again before it is made: rules may have been added, and earlier calls or other programs may have changed what its paths mean. Null if
- * it may be made; otherwise the denial to return.
- */
-export async function recheckCall(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
-  const tool = findTool(run, call.tool);
-  if (!tool) return null; // `attemptCall` reports a missing tool
-  await prepareTools([call.tool], run);
-  const read = readSubjects(tool, args, run);
-  if ('denied' in read) return `denied: ${read.denied}`;
-  if ('problem' in read) return `denied: ${read.problem}`;
-  return recheckSubjects(run, call, read.subjects, services);
-}
-
-/** Like `recheckCall`, for the paths that the tool actually opened. An approval covers only what its question showed. */
-export function recheckSubjects(run: Run, call: CallState, subjects: Subject[], services: Services): string | null {
-  const tool = findTool(run, call.tool);
-  if (!tool) return null;
-  const decision = decideNow({ tool, hash: () => callPin(call), subjects }, run, services);
-  if (decision.action === 'deny') return denialText(run, call.tool, decision);
-  if (decision.action === 'allow') return null;
-  const shown = call.approval?.subjects ?? [];
-  const added = subjects
-    .filter(isOwn)
-    .map((subject) => services.redact(subjectText(subject), false))
-    .find((text) => !shown.includes(text));
-  if (call.approval && added === undefined) return null;
-  const what = added === undefined ? '' : `: it would now touch \`${added}\``;
-  return `denied: what ${call.tool} would touch has changed since it was ${call.approval ? 'approved' : 'judged'}${what}; make the call again`;
-}
-
-export function findTool({ work }: Run, name: string): AnyTool | undefined {
-  return work?.tools.get(name);
-}
-
-/** Lets tools load what they need to say what a call touches. If that fails, the call is refused when its subjects are read. */
-async function prepareTools(names: string[], run: Run): Promise<void> {
-  const prepared = [...new Set(names)].filter((name) => findTool(run, name)?.prepare !== undefined);
-  if (prepared.length === 0) return;
-  const prepare = async (name: string) => findTool(run, name)?.prepare?.();
-  await Promise.allSettled(prepared.map(prepare));
-}
-
-/** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
-export function readSubjects(
-  tool: AnyTool,
-  args: Json,
-  { workspace }: { workspace: string },
-): { subjects: Subject[] } | { problem: string } | { denied: string } {
-  try {
-    const input = tool.input.safeParse(args);
-    if (input.success) return { subjects: tool.subjects(input.data, { workspace }) };
-    return { problem: namedProblems(input.error, tool.input, args) };
-  } catch (error) {
-    return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: thrownToText(error) };
-  }
-}
-
-interface JudgedCall {
-  tool: AnyTool;
-  /** Identifies the call. Computed only where a call may have been approved before. */
-  hash: () => string;
-  subjects: Subject[];
-}
-
-/** Applies the rules. If the answer is `ask`, an earlier `always allow` turns it into `allow`; a deny stays a deny. */
-function decideNow({ tool, hash, subjects }: JudgedCall, run: Run, { redact }: Services): Decision {
-  const decision = decideCall(collectRulesets(run), { tool: tool.name, subjects });
-  if (decision.action !== 'ask') return decision;
-  const own = subjects.filter(isOwn).map((subject) => redact(subjectText(subject), false));
-  // The same call with the same subjects; for tools whose subjects say everything about a call, also another call with the same subjects.
-  const isSame = (each: AlwaysAllowed) =>
-    isEqual(each.subjects, own) && (each.hash === hash() || (tool.bySubject === true && own.length > 0));
-  const approved = collectAlwaysAllowed(run).find((each) => each.tool === tool.name && isSame(each));
-  return approved ? { action: 'allow', owner: approved.by, rule: 'always allow' } : decision;
-}
-
-function isEqual(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
-}
-
-function isOwn(subject: Subject): boolean {
-  return typeof subject === 'string' || subject.alias !== true;
-}
-
 /** Denied without a rule, because it is not known what the call would do. */
 function deny(args: Json, { name, idempotent }: AnyTool, why: string): Verdict {
   const decision: Decision = { action: 'deny', owner: name, rule: null };
@@ -291,25 +194,4 @@ function judgeResult(value: Json, check: ResultCheck): Verdict {
           output: `the result does not match its schema: ${problem}; correct it and submit it again`,
         };
   return { args: value, decision: kernelDecision, idempotent: true, immediate };
-}
-
-/** How a denied call reads to the model; a dialect may have its own words for delegated runs. */
-function denialText(run: Run, tool: string, decision: Decision): string {
-  const { denial } = run.dialect.setup;
-  if (run.depth > 0 && denial) return denial(tool, decision);
-  const { action, rule, owner, about } = decision;
-  const subject = about === undefined ? '' : `\`${about}\`: `;
-  const by = `${subject}${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`}`;
-  return action === 'ask'
-    ? `denied: ${tool} needs approval, and this run cannot ask for approval (${by})`
-    : `denied: ${tool} is not allowed (${by})`;
-}
-
-/** The message of whatever was thrown. */
-export function thrownToText(thrown: unknown): string {
-  try {
-    return (thrown instanceof Error && String(thrown.message)) || String(thrown);
-  } catch {
-    return 'an error that cannot be shown'; // its toString throws
-  }
 }

@@ -3,7 +3,8 @@ import type { Ruleset } from '../contract/grant.ts';
 import { completeLimits } from '../contract/limits.ts';
 import type { PromptRun } from '../conversation/context.ts';
 import { decideCall } from '../rules/policy.ts';
-import { collectRulesets, type ModelWork, type Run, rulesetsForChildren } from './run.ts';
+import type { ModelWork, Run } from './run.ts';
+import { collectRulesets, rulesetsForChildren } from './run-rights.ts';
 import type { Services } from './services.ts';
 
 /**

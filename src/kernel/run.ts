@@ -4,12 +4,11 @@ import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
-import type { Grant, Ruleset } from '../contract/grant.ts';
+import type { Grant } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CallState } from '../conversation/request.ts';
-import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
 import type { PreparedWorkspace } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FlowProgram } from '../ports/flow.ts';
@@ -296,25 +295,6 @@ export class Run {
   record(drafts: Draft[], options?: RecordOptions): Promise<void> {
     return this.#journal.record(this.rootId, [{ runId: this.id, drafts }], options);
   }
-}
-
-/** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
-export function collectRulesets(run: Run): Ruleset[] {
-  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'children')];
-}
-
-/** The rulesets that a run and its ancestors pass on to its children. */
-export function rulesetsForChildren(run: Run): Ruleset[] {
-  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'own')];
-}
-
-function ownRulesets({ grant, state }: Run): Ruleset[] {
-  return [...grant.rulesets, ...state.rights.narrowed];
-}
-
-/** Calls approved for good in this run or an ancestor. */
-export function collectAlwaysAllowed(run: Run): AlwaysAllowed[] {
-  return [...(run.parent ? collectAlwaysAllowed(run.parent) : []), ...run.state.rights.always];
 }
 
 /** The ending of a run that was stopped. */

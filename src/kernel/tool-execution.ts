@@ -24,12 +24,14 @@ import { copyJson } from '../text/copy-json.ts';
 import { cutMiddle } from '../text/cut.ts';
 import { markInvisible } from '../text/invisible.ts';
 import { waitForApproval } from './approval.ts';
+import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
-import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText, toolFinishedFact, unknownEffectText } from './judge.ts';
+import { toolFinishedFact, unknownEffectText } from './judge.ts';
 import { dropOriginal, executableArguments, originalLostText } from './original-arguments.ts';
 import { waitForResume } from './pause.ts';
-import { collectRulesets, type Run } from './run.ts';
+import type { Run } from './run.ts';
+import { collectRulesets } from './run-rights.ts';
 import type { Services } from './services.ts';
 
 const defaultOutputBytes = 50_000;
