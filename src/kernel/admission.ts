@@ -5,19 +5,20 @@ import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { Grant } from '../contract/grant.ts';
-import type { EffectiveLimit, EffectiveLimits, LimitSource, LimitsGiven } from '../contract/limits.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import { parseTraceContext, type TraceContext, type TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { FlowProgram } from '../ports/flow.ts';
-import type { ModelHandle, ModelRequester } from '../ports/model.ts';
+import type { ModelRequester } from '../ports/model.ts';
 import type { StoredBlob } from '../ports/store.ts';
-import { clientLimits, effectiveLimits, isCostSetByHand, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
+import { clientLimits, effectiveLimits, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
 import { assertChecksAllowed, authorRights } from './check-rights.ts';
 import { type ClientReach, clientTag } from './client-reach.ts';
+import { limitUnpricedCost, unknownPriceError } from './cost-limit.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { admitEffort } from './effort.ts';
 import { assertOneModel, externalOf, ownLoginModel, withExternalTools } from './external-admission.ts';
@@ -276,35 +277,4 @@ function remainingLimits(parent: Run): ParentLimits {
   const limits = limitsForChildren(parent.grant.limits, { isClient: parent.work === null });
   const { tokens, costUsd } = parent.budget.left();
   return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };
-}
-
-/**
- * Without a price, cost cannot be limited. A limit set by hand, and one that the parent has, are errors; only a tree without any known price loses the
- * built-in limit, with a notice.
- */
-function limitUnpricedCost(limits: EffectiveLimits, model: ModelHandle, parent: Run | null): string[] {
-  const { value } = limits.maxCostUsd;
-  if (model.price !== null || value === null) return [];
-  const isParents = parent?.work && parent.grant.limits.maxCostUsd.value !== null;
-  if (isParents || isCostSetByHand(limits, parent?.hasExplicitCostLimit ?? false))
-    throw unknownPriceError(model.id, describeCostLimit(limits.maxCostUsd));
-  limits.maxCostUsd = { from: 'none', value: null };
-  return parent?.work ? [] : [`the price of ${model.id} is unknown: this run has no cost limit`];
-}
-
-const costLimitSources: Partial<Record<LimitSource, string>> = {
-  config: '`limits.maxCostUsd` of the configuration',
-  command: 'the command (`--budget-usd`)',
-  agent: 'the agent',
-  brief: 'the brief (`--budget-usd`)',
-  parent: 'its parent run',
-};
-
-function describeCostLimit({ value, from }: EffectiveLimit): string {
-  return `the cost limit of $${value} from ${costLimitSources[from] ?? from}`;
-}
-
-function unknownPriceError(model: string, limit: string): RetinueError {
-  const advice = `set \`prices\` for it, or \`prices["*"]\` for all models without a price, or remove ${limit}`;
-  return new RetinueError('price_unknown', `the price of ${model} is unknown, so its cost cannot be limited: ${advice}`);
 }
