@@ -100,9 +100,12 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   let active = 0;
   let queued = 0;
 
-  function request(request: QueuedRequest): void {
+  function enqueue(request: QueuedRequest): void {
     if (request.parentId !== null) assertAtLeastOne('maxConcurrent', request.limit);
-    if (request.signal.aborted) return request.granted(null);
+    if (request.signal.aborted) {
+      request.granted(null);
+      return;
+    }
     const parent = findOrAddParent(request);
     const waiter = new Waiter(request, parent, cancel);
     (request.front ? parent.front : parent.back).add(waiter);
@@ -114,7 +117,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
 
   function acquire(given: SlotRequest): Promise<Slot | null> {
     const { promise, resolve } = Promise.withResolvers<Slot | null>();
-    request({ ...given, granted: resolve });
+    enqueue({ ...given, granted: resolve });
     return promise;
   }
 
@@ -198,7 +201,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   }
 
   return {
-    request,
+    request: enqueue,
     acquire,
     room: () => queued < options.maxQueued,
     stats: () => ({ active, queued, trees: trees.size }),
