@@ -259,6 +259,7 @@ const reducers: Reducers = {
     const { tool, approval } = callAt(state, data) ?? {};
     if (tool === undefined || !approval || approval.answer) return;
     approval.answer = data;
+    if (!state.guards.isCutOff) state.guards.takeovers = 0;
     if (state.flow) finishStep(state.flow, data.turn, { status: 'answer', answer: data });
     if (data.allowed && data.always) {
       state.rights.always.push({ tool, hash: approval.hash, subjects: approval.subjects, by: data.by });

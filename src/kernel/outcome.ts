@@ -66,7 +66,7 @@ function currentStatus(state: RunState): RunStatus {
 }
 
 /** True if only children and approvals are open: nothing to do until one of them changes. */
-function isWaiting(state: RunState): boolean {
+export function isWaiting(state: RunState): boolean {
   const phase = livePhase(state);
   if (state.flow) return isFlowWaiting(state.flow);
   if (phase.name === 'ready') return state.created.data.kind === 'client' && state.openChildren > 0;

@@ -15,6 +15,7 @@ import { interruptedStepFacts } from './flow-state.ts';
 import { loadState } from './history.ts';
 import { interruptedCallFacts } from './interrupted.ts';
 import type { Part } from './journal.ts';
+import { isWaiting } from './outcome.ts';
 import { readmitRun } from './readmission.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -83,8 +84,9 @@ export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: Res
   return { runId: state.runId, drafts: [...resumed, ...cut] };
 }
 
-/** How often the tree was taken over since any of its runs last made progress. */
+/** How often the tree was taken over since any of its runs last made progress. 0 if all of them only wait: then none of them ended its process. */
 export function countTakeovers(states: RunState[]): number {
+  if (states.every((state) => state.paused || isWaiting(state))) return 0;
   return Math.min(...states.map(({ guards }) => guards.takeovers));
 }
 

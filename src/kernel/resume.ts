@@ -40,7 +40,7 @@ export function createResume(services: Services, { lostTrees, assertOpen, create
   const { store, owner, clock, journal, runs } = services;
   /** Resumes under way, by tree. Never reject. */
   const resuming = new Map<string, Promise<void>>();
-  const trials = createTrials({ runs, isResuming: (rootId) => resuming.has(rootId) });
+  const trials = createTrials({ runs, isResuming: (rootId) => resuming.has(rootId), clock });
 
   /** One at a time for each tree, because a resume that fails gives the tree up. */
   function resume(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {

@@ -398,6 +398,44 @@ describe('a tree that ends every process that drives it', () => {
     for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
   });
 
+  it('is not one that waits for a person, however often its process dies', async () => {
+    const memory = createMemoryData();
+    const store = createMemoryStore({ memory });
+    const quick = counted('quick');
+    quick.open();
+    const builtIn = builtInRuleset(['delegate'], ['quick']);
+    const options: WorldOptions = {
+      script: { runs: [{ times: 'any', steps: [{ calls: [call('quick')] }, { text: 'done' }] }] },
+      ...{ agents: [anyAgent], tools: [quick.tool], excuses: lostExcuse },
+      rulesets: [{ ...builtIn, rules: [...builtIn.rules, parseRule('ask quick')] }],
+      options: { questions: { attended: () => true } },
+    };
+    const first = await createWorld({ ...options, store });
+    const { id, outcome } = await first.runtime.start({ task: 'x', agent: 'any' });
+    outcome.catch(() => {});
+    await until(first, (facts) => facts.some(({ type }) => type === 'approval.asked'));
+    const worlds = [first];
+    async function takeOver(): Promise<World> {
+      for (const owner of memory.owners.values()) owner.isDead = true;
+      const next = await createWorld({ ...options, store: createMemoryStore({ memory }), settings: { workspace: first.workspace } });
+      expect(await next.runtime.resume(id, 'a worker', { maxTakeovers: 3 })).toMatchObject({ ok: true });
+      worlds.push(next);
+      return next;
+    }
+    for (let takeover = 1; takeover <= 5; takeover++) {
+      await takeOver();
+      expect(await store.run(id)).toMatchObject({ status: 'waiting' });
+    }
+    const last = await takeOver();
+    const [question] = first.facts.filter((fact) => fact.type === 'approval.asked');
+    const { turn, index, hash } = (question as FactOf<'approval.asked'>).data;
+    await last.runtime.live(id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
+    await expect.poll(async () => (await store.run(id))?.status).toBe('completed');
+    expect(quick.calls()).toBe(1);
+    await checkJournal({ store });
+    for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
+  });
+
   it('goes on for as long as it makes progress', async () => {
     const memory = createMemoryData();
     const store = createMemoryStore({ memory });
