@@ -49,7 +49,12 @@ class Keeper implements SlotKeeper, QueuedRequest, StopSignal {
 
   begin(start: () => void): void {
     this.#start = start;
-    this.#scheduler.request(this);
+    try {
+      this.#scheduler.request(this);
+    } catch {
+      // A limit that allows no slot. The run begins and gets the error from `ensure`, so that it ends with it.
+      this.granted(null);
+    }
   }
 
   granted(slot: Slot | null): void {

@@ -5,7 +5,7 @@
 //    raise it again. It also has the signature of the command, the same user, no terminal, and started after the command. The system has given it a new
 //    parent; a process whose parents lead to another living process belongs to a command of that one.
 //
-// A process that raises its priority between two readings is not recognised. Only a namespace contains such a process.
+// A process that changes its priority or its signature between two readings is not recognised. Only a namespace contains such a process.
 import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
