@@ -13,9 +13,10 @@ import { errorToEnding } from './lifecycle.ts';
 import { runLoop } from './loop.ts';
 import { completed } from './outcome.ts';
 import { createPromptRun } from './prompt-run.ts';
-import { type ModelWork, type Run, type StopCause, stopToEnding } from './run.ts';
+import type { ModelWork, Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
 import { deadlineOf, startedFact } from './state.ts';
+import { stopToEnding } from './stop-to-ending.ts';
 import type { ToolSessionState } from './tool-execution.ts';
 import { ensureWorkspace } from './workspace.ts';
 

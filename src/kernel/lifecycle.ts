@@ -8,9 +8,10 @@ import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, Part } from './journal.ts';
 import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
 import { pausedFact } from './pause.ts';
-import { type Run, type StopCause, stopToEnding } from './run.ts';
+import type { Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
 import { endedFact } from './state.ts';
+import { stopToEnding } from './stop-to-ending.ts';
 import { saveWorkspace, type WorkspaceEnd } from './workspace.ts';
 
 /** What a driver ended with. `childCause`: why children that are still running are stopped. */

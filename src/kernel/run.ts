@@ -25,7 +25,6 @@ import { msToIso } from '../text/instant.ts';
 import type { DialectServices } from './dialect-services.ts';
 import type { StepState } from './flow-state.ts';
 import type { Journal, RecordOptions } from './journal.ts';
-import type { Ending } from './outcome.ts';
 import { deadlineOf, type RunState } from './state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
@@ -295,10 +294,4 @@ export class Run {
   record(drafts: Draft[], options?: RecordOptions): Promise<void> {
     return this.#journal.record(this.rootId, [{ runId: this.id, drafts }], options);
   }
-}
-
-/** The ending of a run that was stopped. */
-export function stopToEnding({ code, message }: StopCause): Ending {
-  if (code === 'deadline') return { status: 'timed_out', code, message };
-  return { status: 'cancelled', code: code === 'lost' || code === 'paused' ? 'cancelled' : code, message };
 }

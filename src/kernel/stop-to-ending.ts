@@ -1,0 +1,8 @@
+import type { Ending } from './outcome.ts';
+import type { StopCause } from './run.ts';
+
+/** The ending of a run that was stopped. */
+export function stopToEnding({ code, message }: StopCause): Ending {
+  if (code === 'deadline') return { status: 'timed_out', code, message };
+  return { status: 'cancelled', code: code === 'lost' || code === 'paused' ? 'cancelled' : code, message };
+}
