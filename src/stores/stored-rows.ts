@@ -15,19 +15,24 @@ export interface FactRow {
   position: string;
 }
 
-export function rowToFact({ data, ...head }: FactRow, database: string): StoredFact {
-  const { runId, seq, at, v, type, hash, position } = head;
+/** `readData`: from the stored text; throws if it is damaged. */
+export function rowToFact<Row extends FactRow>(row: Row, database: string, readData: (row: Row) => unknown = parseData): StoredFact {
+  const { runId, seq, at, v, type, hash, position } = row;
   try {
-    return { runId, seq, at, v, type, data: JSON.parse(data), hash, position } as StoredFact;
+    return { runId, seq, at, v, type, data: readData(row), hash, position } as StoredFact;
   } catch (cause) {
     throw createDamagedError(`Fact ${seq} of run ${runId}`, database, cause);
   }
 }
 
+function parseData({ data }: FactRow): unknown {
+  return JSON.parse(data);
+}
+
 /** An erased fact keeps everything except its data. */
-export function rowToTrailFact(row: FactRow, database: string): StoredFact | ErasedFact {
+export function rowToTrailFact<Row extends FactRow>(row: Row, database: string, readData?: (row: Row) => unknown): StoredFact | ErasedFact {
   const { runId, seq, at, v, type, hash, position } = row;
-  if (row.data !== '') return rowToFact(row, database);
+  if (row.data !== '') return rowToFact(row, database, readData);
   return { runId, seq, at, v, type: type as ErasedFact['type'], hash, erased: true, position };
 }
 

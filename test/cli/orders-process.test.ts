@@ -46,7 +46,7 @@ function appendFacts(place: Place, runId: string, added: Pick<Fact, 'type' | 'da
   using db = openDatabase(place);
   for (const { type, data } of added) {
     const last = db
-      .prepare('SELECT facts.* FROM facts JOIN runs ON runs.n = facts.run WHERE runs.id = ? ORDER BY facts.seq DESC')
+      .prepare('SELECT facts.* FROM whole_facts AS facts JOIN runs ON runs.n = facts.run WHERE runs.id = ? ORDER BY facts.seq DESC')
       .get(runId);
     const { run, tree, at, seq, hash } = last as { run: number; tree: number; at: string; seq: number; hash: string };
     const [head, text] = [{ runId, seq: seq + 1, at, v: 1, type }, canonical(data)];

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { startServer } from '../mcp/support.ts';
-import { restoreOwnersTable } from '../stores/support/earlier-tables.ts';
+import { restoreVersion6 } from '../stores/support/earlier-tables.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const script = { runs: [{ steps: [{ calls: [{ tool: 'bash', args: { command: 'touch made' } }] }, { text: 'done' }] }] };
@@ -162,7 +162,7 @@ describe('a database from another machine', () => {
     await place.run('run', 'go');
     change(
       place,
-      `${restoreOwnersTable()} ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1`,
+      `${restoreVersion6()} ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; ALTER TABLE orders DROP COLUMN tag; DROP TABLE pins; DROP VIEW sub_sessions; PRAGMA user_version = 1`,
     );
     cloned(place);
     const before = snapshot(place);

@@ -19,11 +19,11 @@ function rewriteFacts(type: string, data: unknown): (db: DatabaseSync) => void {
   return (db) => {
     const run = db.prepare('SELECT n, id FROM runs ORDER BY n LIMIT 1').get() as { n: number; id: string };
     let last = genesis;
-    for (const row of db.prepare('SELECT * FROM facts WHERE run = ? ORDER BY seq').all(run.n)) {
+    for (const row of db.prepare('SELECT * FROM whole_facts WHERE run = ? ORDER BY seq').all(run.n)) {
       const text = row.type === type ? canonical(data) : String(row.data);
       const head = { runId: run.id, seq: Number(row.seq), at: String(row.at), v: Number(row.v), type: row.type as 'run.ended' };
       last = factHash(head, text, last);
-      db.prepare('UPDATE facts SET data = ?, hash = ? WHERE position = ?').run(text, last, row.position as number);
+      db.prepare('UPDATE facts SET base = NULL, data = ?, hash = ? WHERE position = ?').run(text, last, row.position as number);
     }
     db.prepare("UPDATE runs SET row = json_set(row, '$.lastHash', ?) WHERE n = ?").run(last, run.n);
   };

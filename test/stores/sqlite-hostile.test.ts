@@ -8,7 +8,7 @@ import { openNotes } from '../../src/stores/notes-sqlite.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { openSqliteReader } from '../../src/stores/sqlite/reader.ts';
 import { createTestAuthenticator, testAuthenticator } from './support/authenticator.ts';
-import { restoreOwnersTable } from './support/earlier-tables.ts';
+import { restoreVersion6 } from './support/earlier-tables.ts';
 import { createTemporaryDirectory } from './support/temporary.ts';
 import { createRunId, createUnit } from './support/units.ts';
 
@@ -158,7 +158,7 @@ describe('orders', () => {
 
   it('of an earlier version are dropped with a notice when the database is upgraded; cancels are kept', async () => {
     await createChanged(
-      `${restoreOwnersTable()} ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2`,
+      `${restoreVersion6()} ALTER TABLE runs DROP COLUMN tag; DROP TABLE consumed; DROP VIEW sub_sessions; ALTER TABLE orders DROP COLUMN tag; PRAGMA user_version = 2`,
     );
     {
       using db = new DatabaseSync(directory.db);
@@ -291,7 +291,7 @@ describe('a tree whose runs another program changed', () => {
 
   it('by an earlier version of Retinue is accepted as it is when the database is upgraded', async () => {
     await createTree();
-    change(`${restoreOwnersTable()} ALTER TABLE runs DROP COLUMN tag; PRAGMA user_version = 5`);
+    change(`${restoreVersion6()} ALTER TABLE runs DROP COLUMN tag; PRAGMA user_version = 5`);
     expect(await claim()).toMatchObject({ ok: true });
     change(changes[0][1]);
     await expect(claim()).rejects.toMatchObject(refusal);

@@ -41,7 +41,7 @@ describe('facts', () => {
     [{ rootId: 'x' }, 'INDEX facts_tree (tree=? AND rowid>?)'],
     [{}, 'INTEGER PRIMARY KEY (rowid>?)'],
   ])('%j', (query, expected) => {
-    const plan = explainQuery(createFactsQuery(query)(7, 10));
+    const plan = explainQuery(createFactsQuery(query, migrations.length)(7, 10));
     expect(plan).toContain(expected);
     expect(plan).not.toContain('TEMP B-TREE');
   });

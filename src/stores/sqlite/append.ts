@@ -4,6 +4,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
+import { createInstantEncoder, encodeHash } from './fact-columns.ts';
+import { createDifferenceEncoder } from './fact-differences.ts';
 import type { RunTags } from './run-tags.ts';
 
 interface RunState {
@@ -26,7 +28,7 @@ const factsPerInsert = 16;
 export interface Appender {
   /** Must be called inside a transaction. */
   apply(owner: Owner, units: TreeAppend[]): AppendResult[];
-  /** Must be called after the commit. The blobs of these units are not written again. */
+  /** Must be called after the commit. What these units stored is not written again. */
   rememberCommitted(units: TreeAppend[], results: AppendResult[]): void;
 }
 
@@ -42,8 +44,10 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   const updateSeq = db.prepare('UPDATE runs SET seq = ?, tag = coalesce(?, tag) WHERE n = ?');
   const prepareInsert = (count: number) =>
     db.prepare(
-      `INSERT INTO facts (run, seq, tree, at, v, type, data, hash) VALUES ${Array(count).fill('(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+      `INSERT INTO facts (position, run, seq, tree, at, v, type, base, data, hash)
+        VALUES ${Array(count).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
     );
+  const selectLast = db.prepare('SELECT coalesce(max(position), 0) AS position FROM facts');
   const insertFact = prepareInsert(1);
   const insertFacts = prepareInsert(factsPerInsert);
   const insertBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
@@ -51,9 +55,15 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   const deleteOrder = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
+  const differences = createDifferenceEncoder();
+  const encodeInstant = createInstantEncoder();
+  /** The position of the last fact in the transaction. */
+  let last = 0;
 
   function apply(owner: Owner, units: TreeAppend[]): AppendResult[] {
     if (selectOwner.get(owner.id) === undefined) return units.map(() => ({ ok: false, reason: 'fenced' }));
+    differences.begin();
+    last = (selectLast.get() as { position: number }).position;
     return units.map((unit) => applyUnit(owner, unit));
   }
 
@@ -124,7 +134,9 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
     }
     const values = unit.facts.map((fact) => {
       const run = (states.get(fact.runId) as RunState).n;
-      return [run, fact.seq, tree, fact.at, fact.v, fact.type, fact.text, fact.hash];
+      const position = ++last;
+      const { base, data } = differences.encode(fact, { rootId: unit.rootId, position });
+      return [position, run, fact.seq, tree, encodeInstant(fact.at), fact.v, fact.type, base, data, encodeHash(fact.hash)];
     });
     let done = 0;
     for (; done + factsPerInsert <= values.length; done += factsPerInsert)
@@ -139,8 +151,10 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   }
 
   function rememberCommitted(units: TreeAppend[], results: AppendResult[]): void {
+    differences.keep();
     for (const [index, unit] of units.entries()) {
       if (results[index]?.ok !== true) continue;
+      if (unit.facts.some(({ type, runId }) => type === 'run.ended' && runId === unit.rootId)) differences.forget(unit.rootId);
       for (const { hash } of unit.blobs) remember(`${unit.rootId} ${hash}`);
     }
   }

@@ -14,6 +14,7 @@ import { createLeases } from './leases.ts';
 import { createLimits } from './limits.ts';
 import { createPublisher } from './live-relay.ts';
 import { createLiveSubscriber } from './live-subscriber.ts';
+import { migrations } from './migrations.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createOrders } from './orders.ts';
 import { createQueries } from './queries.ts';
@@ -39,7 +40,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const leases = createLeases({ db, statements, writer, tags, now, timing });
   const orders = createOrders({ db, writer, tags, authenticator, warn });
   const eraser = createEraser(db, writer, { path, tags, isHeld: leases.isHeld, timing });
-  const queries = createQueries({ statements, path });
+  const queries = createQueries({ statements, path, version: migrations.length });
   const watcher = createChangeWatcher(db, timing.poll);
   const publisher = createPublisher();
   const subscriber = createLiveSubscriber({ statements, watcher, ownSocket: () => ownSocketName });

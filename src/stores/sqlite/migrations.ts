@@ -6,6 +6,7 @@ import type { Crash } from '../../ports/crash.ts';
 import type { OrderAuthenticator } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
 import { signStoredRuns } from './run-tags.ts';
+import { createSubSessionsView, createWholeFactsView } from './sub-sessions-view.ts';
 
 /** Marks a file as a Retinue database in the header field that SQLite reserves for this: "Rtnu". */
 export const applicationId = 0x52746e75;
@@ -97,46 +98,6 @@ const pinsTable = `
 /** The version from which on orders carry tags. */
 export const signedOrdersVersion = 3;
 
-/**
- * Delegated runs with the columns of OpenFork's table SubSessions, for people who read the database with SQL. Retinue itself does not use it.
- * The permissions are the rulesets of the run and of all its ancestors.
- */
-const subSessionsView = `
-  CREATE VIEW sub_sessions AS
-    SELECT
-      runs.id AS Id,
-      runs.parent AS ParentSessionId,
-      CASE WHEN created.data ->> '$.parentCall.turn' IS NOT NULL
-        THEN runs.parent || '/' || (created.data ->> '$.parentCall.turn') END AS ParentMessageId,
-      replace(created.data ->> '$.agent', 'openfork/', '') AS AgentType,
-      CASE runs.row ->> '$.status'
-        WHEN 'queued' THEN 'Pending' WHEN 'completed' THEN 'Completed' WHEN 'cancelled' THEN 'Cancelled'
-        WHEN 'failed' THEN 'Failed' WHEN 'timed_out' THEN 'Failed' WHEN 'exhausted' THEN 'Failed'
-        ELSE 'Running' END AS Status,
-      created.data ->> '$.brief.task' AS Prompt,
-      CASE WHEN ended.data ->> '$.outcome.success' THEN ended.data ->> '$.outcome.summary' END AS Result,
-      ended.data ->> '$.outcome.error.message' AS Error,
-      (
-        WITH RECURSIVE line (id, parent) AS (
-          SELECT own.id, own.parent FROM runs AS own WHERE own.id = runs.id
-          UNION ALL
-          SELECT above.id, above.parent FROM line JOIN runs AS above ON above.id = line.parent
-        )
-        SELECT json_group_array(json(ruleset.value))
-        FROM line
-        JOIN runs AS each_run ON each_run.id = line.id
-        JOIN facts AS grants ON grants.run = each_run.n AND grants.seq = 1,
-          json_each(grants.data, '$.grant.rulesets') AS ruleset
-        WHERE json_valid(grants.data)
-      ) AS EffectivePermissionsJson,
-      created.at AS CreatedAt,
-      ended.at AS CompletedAt
-    FROM runs
-    JOIN facts AS created ON created.run = runs.n AND created.seq = 1 AND json_valid(created.data)
-    LEFT JOIN facts AS ended ON ended.run = runs.n AND ended.seq = runs.seq AND ended.type = 'run.ended' AND json_valid(ended.data)
-    WHERE runs.parent IS NOT NULL;
-`;
-
 /** The version from which on consumed orders are remembered. */
 export const consumedOrdersVersion = 5;
 
@@ -203,6 +164,14 @@ const limitTable = `
   ) WITHOUT ROWID;
 `;
 
+/** Facts may be stored as differences from a base (fact-differences.ts). Facts of earlier versions stay as they are. */
+const addBases = `
+  ALTER TABLE facts ADD COLUMN base INTEGER;
+  DROP VIEW sub_sessions;
+  ${createWholeFactsView()}
+  ${createSubSessionsView('whole_facts')}
+`;
+
 /** The version from which on there are budgets. */
 export const budgetsVersion = 8;
 
@@ -213,12 +182,13 @@ export const migrations: readonly Migration[] = [
   (db) => db.exec(baseTables),
   (db) => db.exec(pinsTable),
   signOrders,
-  (db) => db.exec(subSessionsView),
+  (db) => db.exec(createSubSessionsView('facts')),
   (db) => db.exec(consumedTable),
   tagRuns,
   (db) => db.exec(dropOwnerFences),
   (db) => db.exec(budgetTables),
   (db) => db.exec(limitTable),
+  (db) => db.exec(addBases),
 ];
 
 export interface MigrateOptions extends MigrationContext {

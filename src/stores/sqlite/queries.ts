@@ -4,10 +4,11 @@ import { RetinueError } from '../../contract/error.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import type { RunRow } from '../../contract/run.ts';
 import type { BlobContent, FactQuery, RunQuery, SearchOptions, Store } from '../../ports/store.ts';
-import { type FactRow, rowToFact, rowToRun, rowToTrailFact } from '../stored-rows.ts';
+import { rowToRun } from '../stored-rows.ts';
+import { createFactReader, selectFacts } from './fact-rows.ts';
 import { searchRows } from './search.ts';
 import { readInSlices } from './slices.ts';
-import type { SqlQuery, Statements, Tables } from './tables.ts';
+import type { SqlQuery, Statements } from './tables.ts';
 
 export interface Queries {
   facts(query: FactQuery): Promise<StoredFact[]>;
@@ -24,13 +25,12 @@ export interface Queries {
 export interface QueryDeps {
   statements: Statements;
   path: string;
+  /** `user_version` of the database. */
+  version: number;
 }
 
-type Row = Omit<Tables['facts'], 'run' | 'tree'> & { runId: string };
-
-const toFactRow = (row: unknown): FactRow => ({ ...(row as Row), position: String((row as Row).position) });
-
-export function createQueries({ statements, path }: QueryDeps): Queries {
+export function createQueries({ statements, path, version }: QueryDeps): Queries {
+  const { toFact, toTrailFact, toPosition } = createFactReader(path);
   const findRun = (where: string, ...values: string[]) => {
     const found = statements(`SELECT id, row FROM runs WHERE ${where} AND row IS NOT NULL`).get(...values);
     return found === undefined ? null : rowToRun(found as { id: string; row: string }, path);
@@ -46,19 +46,19 @@ export function createQueries({ statements, path }: QueryDeps): Queries {
       return { newest: String(newest), behind: isPosition ? newest - position : null };
     },
     async search(text, options) {
-      const rows = await searchRows(statements, text, { ...options, newest: readNewest() });
-      return rows.map((row) => rowToFact(toFactRow(row), path));
+      const rows = await searchRows(statements, text, { ...options, newest: readNewest(), version });
+      return rows.map(toFact);
     },
     facts(query) {
-      const select = createFactsQuery(query);
+      const select = createFactsQuery(query, version);
       const start = query.after === undefined ? 0 : parsePosition(query.after);
       const page = (cursor: number | null, limit: number) => select(cursor ?? start, limit);
-      return readInSlices(statements, page, (row) => [rowToFact(toFactRow(row), path), (row as Row).position], query.limit);
+      return readInSlices(statements, page, (row) => [toFact(row), toPosition(row)], query.limit);
     },
     trail(runId) {
-      const select = createFactsQuery({ runId, erased: true });
+      const select = createFactsQuery({ runId, erased: true }, version);
       const page = (cursor: number | null, limit: number) => select(cursor ?? 0, limit);
-      return readInSlices(statements, page, (row) => [rowToTrailFact(toFactRow(row), path), (row as Row).position]);
+      return readInSlices(statements, page, (row) => [toTrailFact(row), toPosition(row)]);
     },
     runs(query) {
       type RunEntry = { n: number; id: string; row: string };
@@ -97,10 +97,8 @@ function createConditions() {
   };
 }
 
-const factColumns = 'f.position, f.seq, f.at, f.v, f.type, f.data, f.hash, (SELECT runs.id FROM runs WHERE runs.n = f.run) AS runId';
-
 /** The unary plus prevents SQLite from scanning all facts after a position where the index of the run is faster. */
-export function createFactsQuery({ runId, rootId, types, erased }: FactQuery & { erased?: boolean }) {
+export function createFactsQuery({ runId, rootId, types, erased }: FactQuery & { erased?: boolean }, version: number) {
   return (after: number, limit: number): SqlQuery => {
     const { add, parameters, sql } = createConditions();
     if (runId === undefined) add('f.position > ?', after);
@@ -112,7 +110,7 @@ export function createFactsQuery({ runId, rootId, types, erased }: FactQuery & {
     if (erased !== true) add("f.data <> ''");
     if (types !== undefined) add(`f.type IN (${types.map(() => '?').join(', ')})`, ...types);
     const order = runId === undefined ? 'f.position' : 'f.seq';
-    return { sql: `SELECT ${factColumns} FROM facts AS f ${sql()} ORDER BY ${order} LIMIT ?`, parameters: [...parameters, limit] };
+    return { sql: `${selectFacts(version)} ${sql()} ORDER BY ${order} LIMIT ?`, parameters: [...parameters, limit] };
   };
 }
 

@@ -10,6 +10,7 @@ import { findFaults } from './faults.ts';
 import { getLogBytes, measureFiles } from './file-size.ts';
 import { createHolderQuery, createLeaseCheck } from './leases.ts';
 import { createLiveSubscriber } from './live-subscriber.ts';
+import { getUserVersion } from './migrations.ts';
 import { defaultTiming, msSinceBoot, type SqliteOptions } from './options.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { openReadConnection, type ReadConnection } from './read-connection.ts';
@@ -49,7 +50,7 @@ export async function openSqliteReader(options: ReaderOptions): Promise<Store> {
     const statements = createStatements(connection.db);
     return {
       connection,
-      queries: createQueries({ statements, path }),
+      queries: createQueries({ statements, path, version: getUserVersion(connection.db) }),
       holders: createHolderQuery(statements, isHeld),
       findFaults: async () => findFaults(connection.db, options.authenticator, { isOwn: options.isOwn ?? false }),
       weigh: (rootIds) => createWeigher(connection.db)(rootIds),

@@ -16,6 +16,7 @@ import {
   type StoredHead,
   signHead,
 } from '../run-heads.ts';
+import { selectHash } from './fact-columns.ts';
 
 export interface RunTags {
   /** The tag of a run whose last fact this process has made. Null without a usable key. */
@@ -37,7 +38,8 @@ export interface RunTags {
 
 /** Runs with their real last facts, whatever the rows say. */
 const selectHeads = `
-  SELECT runs.id, trees.root, runs.seq AS storedSeq, runs.tag, coalesce(last.seq, 0) AS seq, coalesce(last.hash, '') AS hash
+  SELECT runs.id, trees.root, runs.seq AS storedSeq, runs.tag, coalesce(last.seq, 0) AS seq,
+    coalesce(${selectHash('last.hash')}, '') AS hash
   FROM runs JOIN trees ON trees.n = runs.tree
   LEFT JOIN facts AS last ON last.run = runs.n AND last.seq = (SELECT max(seq) FROM facts WHERE run = runs.n)`;
 const updateHeadSql = 'UPDATE runs SET seq = ?, tag = ? WHERE id = ?';

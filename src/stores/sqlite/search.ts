@@ -4,20 +4,24 @@ import type { StatementSync } from 'node:sqlite';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { SearchOptions } from '../../ports/store.ts';
 import { textToPattern } from '../stored-rows.ts';
+import { selectFacts, selectWholeData } from './fact-rows.ts';
 
 const windowMs = 6;
 const smallestWindow = 50;
 const largestWindow = 20_000;
 
-const query = `SELECT f.position, f.seq, f.at, f.v, f.type, f.data, f.hash, (SELECT id FROM runs WHERE runs.n = f.run) AS runId
-  FROM facts f WHERE f.position > ? AND f.position <= ? AND f.data LIKE ? ESCAPE '\\' ORDER BY f.position DESC`;
+function createQuery(version: number): string {
+  return `${selectFacts(version)} WHERE f.position > ? AND f.position <= ? AND ${selectWholeData(version)} LIKE ? ESCAPE '\\'
+    ORDER BY f.position DESC`;
+}
 
 export async function searchRows(
   statements: (sql: string) => StatementSync,
   text: string,
-  { limit, signal, newest }: SearchOptions & { newest: number },
+  { limit, signal, newest, version }: SearchOptions & { newest: number; version: number },
 ): Promise<unknown[]> {
   const pattern = textToPattern(text);
+  const query = createQuery(version);
   const found: unknown[] = [];
   let size = 500;
   let end = newest;

@@ -16,7 +16,19 @@ export interface Tables {
     /** Proves who wrote the facts (run-tags.ts). */
     tag: string | null;
   };
-  facts: { position: number; run: number; seq: number; tree: number; at: string; v: number; type: string; data: string; hash: string };
+  /** `at`, `hash` and `data` are encoded (fact-columns.ts, fact-differences.ts). */
+  facts: {
+    position: number;
+    run: number;
+    seq: number;
+    tree: number;
+    at: string;
+    v: number;
+    type: string;
+    data: string;
+    hash: string | Uint8Array;
+    base: number | null;
+  };
   /** `text` holds text, or bytes as a BLOB value. */
   blobs: { hash: string; text: string | Uint8Array };
   pins: { hash: string; tree: number };
