@@ -61,5 +61,5 @@ export const EffectiveLimits = z.partialRecord(
 export type EffectiveLimits = Record<LimitName, EffectiveLimit>;
 
 export function completeLimits(limits: EffectiveLimits): EffectiveLimits {
-  return { ...addedLimits, ...limits };
+  return limits.maxToolCalls === undefined ? { ...addedLimits, ...limits } : limits;
 }

@@ -51,9 +51,13 @@ export function callKey(tool: string, args: Json): string {
 /** By the arguments, which never change: a call is judged and then recorded. */
 const keys = new WeakMap<object, { tool: string; key: string }>();
 
+/** Short calls are their own keys. */
 function computeKey(tool: string, args: Json): string {
-  return sha256(`${tool} ${canonical(args)}`).slice(0, 16);
+  const text = `${tool} ${canonical(args)}`;
+  return text.length <= maxPlainKey ? text : sha256(text);
 }
+
+const maxPlainKey = 63;
 
 /** Identifies what an approver was shown and what will be executed. */
 export function callHash(tool: string, args: Json): string {

@@ -63,6 +63,8 @@ export interface Journal {
 
 interface Batch {
   unit: TreeAppend;
+  /** The facts of the unit, for listeners. */
+  facts: Fact[];
   /** Runs whose rows are written with it. A run may be forgotten before its last facts are committed. */
   touched: Map<string, RunState>;
   /** By hash: runs that start together mostly share their texts. */
@@ -104,13 +106,16 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     return given.map((draft) => canonical(draft.data));
   }
 
-  function write(runId: string, draft: Draft, { at, text }: { at: string; text: string }): WrittenFact {
+  function write(runId: string, draft: Draft, { at, text }: { at: string; text: string }, { unit, facts }: Batch): void {
     const state = states.get(runId);
-    const head = { runId, seq: (state?.seq ?? 0) + 1, at, v: factVersionOf(draft), type: draft.type };
-    const fact = { ...head, data: draft.data, hash: factHash(head, text, state?.hash ?? genesis) } as Fact;
+    const { type, data } = draft;
+    const [seq, v] = [(state?.seq ?? 0) + 1, factVersionOf(draft)];
+    const hash = factHash({ runId, seq, at, v, type }, text, state?.hash ?? genesis);
+    const fact = { runId, seq, at, v, type, data, hash } as Fact;
     if (state) reduce(state, fact);
     else states.set(runId, initialState(fact as FactOf<'run.created'>));
-    return { ...fact, text };
+    facts.push(fact);
+    unit.facts.push({ runId, seq, at, v, type, data, hash, text } as WrittenFact);
   }
 
   function record(rootId: string, parts: Part[], options: RecordOptions = {}): Promise<void> {
@@ -121,6 +126,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     if (!batch) {
       batch = {
         unit: { rootId, facts: [], rows: [], blobs: [], consumed: [] },
+        facts: [],
         touched: new Map(),
         blobs: new Map(),
         done: Promise.withResolvers(),
@@ -132,12 +138,11 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     flushing = true;
     const { unit, touched } = batch;
     const at = nowIso();
-    parts.forEach(({ runId, drafts }, part) => {
-      (typeof drafts === 'function' ? drafts(at) : drafts).forEach((draft, i) => {
-        unit.facts.push(write(runId, draft, { at, text: texts[part]?.[i] ?? canonical(draft.data) }));
-      });
+    for (const [part, { runId, drafts }] of parts.entries()) {
+      const made = typeof drafts === 'function' ? drafts(at) : drafts;
+      for (const [i, draft] of made.entries()) write(runId, draft, { at, text: texts[part]?.[i] ?? canonical(draft.data) }, batch);
       touched.set(runId, states.get(runId) as RunState);
-    });
+    }
     // Blobs belong to a tree and may be erased with it, so each tree writes its own.
     for (const blob of options.blobs ?? []) if (!knownBlobs.has(`${rootId} ${blob.hash}`)) batch.blobs.set(blob.hash, blob);
     unit.consumed.push(...(options.consumed ?? []));
@@ -179,7 +184,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   function confirm(batch: Batch): void {
     if (knownBlobs.size > 10_000) knownBlobs.clear();
     for (const { hash } of batch.unit.blobs) knownBlobs.add(`${batch.unit.rootId} ${hash}`);
-    for (const { text: _, ...fact } of batch.unit.facts) notify(fact as Fact);
+    if (listeners.size > 0) for (const fact of batch.facts) notify(fact);
     batch.done.resolve();
   }
 

@@ -18,6 +18,7 @@ import { decideCall } from '../rules/policy.ts';
 import { copyJson } from '../text/copy-json.ts';
 import { waitForApproval } from './approval.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
+import { CallStop } from './call-stop.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
@@ -120,12 +121,10 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
   }
   const { deadlines, clock } = services;
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(run.signal.reason);
-  run.signal.addEventListener('abort', onAbort, { once: true });
+  const stop = new CallStop(run.signal);
   const maxMs = run.grant.limits.toolTimeoutMs.value as number;
   const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? maxMs, maxMs);
-  const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
+  const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.stop(new Error('timeout')));
   let denial: string | null = null;
   /** Denies a call whose real target is not allowed, even if the tool ignores this error. */
   const confirmTarget = async (subjects: Subject[]) => {
@@ -133,13 +132,13 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     if (denial !== null) throw new RetinueError('denied', denial);
   };
   try {
-    const context = createToolContext(run, call, { memo, signal: stop.signal, confirmTarget }, services);
+    const context = createToolContext(run, call, { memo, stop, confirmTarget }, services);
     const work = (async () => {
       // A copy, because a tool may change its input, and the arguments are recorded.
       const input: unknown = tool.input.parse(copyJson(args));
       return parseResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
-    const { result, isLate, error } = await waitForResult(work, stop.signal, services);
+    const { result, isLate, error } = await waitForResult(work, stop, services);
     if (error !== undefined && error === tools.failure)
       return { status: 'unknown', result: { output: `${unknownEffectText} (Its process has ended.)` } };
     if (denial !== null) return { status: 'denied', result: { output: denial } };
@@ -154,7 +153,7 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     return { status: 'error', result: { output: `${call.tool} failed: ${thrownToText(error)}` } };
   } finally {
     endTimer();
-    run.signal.removeEventListener('abort', onAbort);
+    stop.end();
   }
 }
 
@@ -162,13 +161,15 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
 function createToolContext(
   run: Run,
   call: CallState,
-  of: Pick<ToolContext, 'memo' | 'signal' | 'confirmTarget'>,
+  of: Pick<ToolContext, 'memo' | 'confirmTarget'> & { stop: CallStop },
   services: Services,
 ): ToolContext {
   let delegation: Delegation | null = null;
   return {
     memo: of.memo,
-    signal: of.signal,
+    get signal() {
+      return of.stop.signal;
+    },
     confirmTarget: of.confirmTarget,
     runId: run.id,
     rootId: run.rootId,
@@ -198,27 +199,29 @@ function createCallMemo({ state }: Run): Memo & { changes: ReadonlyMap<string, s
   return { get: (key) => changes.get(key) ?? state.memo.get(key), set: (key, value) => void changes.set(key, value), changes };
 }
 
-/** Waits for the tool. Once its signal has fired it has a short time to clean up and to return what it has; then it is abandoned. */
+/** Waits for the tool. Once its call is stopped it has a short time to clean up and to return what it has; then it is abandoned. */
 function waitForResult(
   work: Promise<ToolResult>,
-  signal: AbortSignal,
+  stop: CallStop,
   { deadlines, clock }: Services,
 ): Promise<{ result: ToolResult | null; isLate: boolean; error?: unknown }> {
   return new Promise((resolve, reject) => {
     let endGrace = () => {};
-    const onAbort = () => {
+    stop.listen(() => {
       endGrace = deadlines.at(clock.monotonic() + graceMs, () => resolve({ result: null, isLate: true }));
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    work
-      .then(
-        (result) => resolve({ result, isLate: signal.aborted }),
-        (error) => (signal.aborted ? resolve({ result: null, isLate: true, error }) : reject(error)),
-      )
-      .finally(() => {
+    });
+    work.then(
+      (result) => {
         endGrace();
-        signal.removeEventListener('abort', onAbort);
-      });
+        stop.end();
+        resolve({ result, isLate: stop.isStopped });
+      },
+      (error) => {
+        endGrace();
+        stop.end();
+        if (stop.isStopped) resolve({ result: null, isLate: true, error });
+        else reject(error);
+      },
+    );
   });
 }

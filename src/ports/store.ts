@@ -56,7 +56,7 @@ export type AppendResult = { ok: true } | { ok: false; reason: 'fenced' | 'confl
 /** The result of claiming a tree. `previous`: the owner that lost it; null if it had none or belonged to the caller. */
 export type Claim = { ok: true; previous: string | null } | { ok: false; owner: string; pid: number };
 
-/** How many facts lost their data, and how many bytes of data and blobs were removed. `live`: a run has not ended. */
+/** How many facts lost their data, and how many stored bytes of data and blobs were removed. `live`: a run has not ended. */
 export type EraseResult = { ok: true; facts: number; bytes: number } | { ok: false; reason: 'live' | 'unknown' };
 
 /** The last fact of a run. `orders`: a digest of the orders that were consumed with its facts. */

@@ -23,7 +23,7 @@ import { capabilities, formatRule, nameCovers, ruleMatches } from './rule.ts';
 export { capabilities, formatRule, isPathTool, nameCovers, parseRule, ruleMatches } from './rule.ts';
 
 const strictness = { allow: 0, ask: 1, deny: 2 };
-const denyAll: Rule = { action: 'deny', tool: '*', pattern: null };
+const denyAll: Rule = { action: 'deny', pattern: null, tool: '*' };
 const builtIn = 'built-in';
 
 /** The rule of a ruleset that decides about a subject. */
@@ -170,7 +170,7 @@ export function builtInRuleset(
   const reading = ['read', 'list', 'glob', 'grep', 'webfetch', 'websearch', 'skill'];
   const writing = ['todo', 'memory', 'scratchpad', 'write', 'edit'];
   const allowed = [...reading, ...writing, ...delegationTools, ...ownTools, 'mcp__*'];
-  const asked = askedFiles.map(({ path }): Rule => ({ action: 'ask', tool: 'write', pattern: path }));
+  const asked = askedFiles.map(({ path }): Rule => ({ action: 'ask', pattern: path, tool: 'write' }));
   const shell: Rule = sandboxed ? { ...wholeTool('allow')('bash'), from: sandboxOwner } : wholeTool('ask')('bash');
   return {
     kind: 'owner',

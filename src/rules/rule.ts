@@ -24,7 +24,7 @@ export function parseRule(text: string): Rule {
   if (/[*?]./s.test(tool) || tool.endsWith('?')) throw invalidRule(text, 'a tool name may have a `*` only at its end');
   if (pattern === '') throw invalidRule(text, 'nothing follows the colon; remove the colon to match every call');
   if (pattern !== null && pattern.length > maxPattern) throw invalidRule(text, `its pattern is longer than ${maxPattern} characters`);
-  return { action, tool, pattern: pattern === null || !isPathTool(tool) ? pattern : readPathPattern(action, tool, pattern) };
+  return { action, pattern: pattern === null || !isPathTool(tool) ? pattern : readPathPattern(action, tool, pattern), tool };
 }
 
 /** Whether the patterns of a tool's rules are about paths. */

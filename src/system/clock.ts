@@ -22,6 +22,22 @@ export const systemClock: Clock = {
   defer: (run) => void setImmediate(run),
 };
 
-const hexId = (): string => randomBytes(8).toString('hex');
+/** Asking the system for random bytes costs more than the rest of an id, so it is asked for many at once. */
+function createIdSource(): () => string {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return () => {
+    if (used === pool.length) {
+      pool = randomBytes(idBytes * idsPerPool);
+      used = 0;
+    }
+    used += idBytes;
+    return pool.toString('hex', used - idBytes, used);
+  };
+}
+
+const idBytes = 8;
+const idsPerPool = 128;
+const hexId = createIdSource();
 
 export const systemIds: Ids = { runId: hexId, orderId: hexId, key: () => randomBytes(32).toString('hex'), random: () => Math.random() };

@@ -1,6 +1,6 @@
 // Appends units with prepared statements. Every reason to refuse a unit is found before its first write, so a refused unit has nothing to undo
 // and needs no savepoint (which would copy every page that the unit touches).
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
@@ -132,22 +132,27 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
         if (state.hasNoRow) updateParentAndKey.run(parent, key, n);
       }
     }
-    const values = unit.facts.map((fact) => {
-      const run = (states.get(fact.runId) as RunState).n;
-      const position = ++last;
-      const { base, data } = differences.encode(fact, { rootId: unit.rootId, position });
-      return [position, run, fact.seq, tree, encodeInstant(fact.at), fact.v, fact.type, base, data, encodeHash(fact.hash)];
-    });
-    let done = 0;
-    for (; done + factsPerInsert <= values.length; done += factsPerInsert)
-      insertFacts.run(...values.slice(done, done + factsPerInsert).flat());
-    for (const each of values.slice(done)) insertFact.run(...each);
+    writeFacts(unit, states, tree);
     for (const { hash, content } of unit.blobs) {
       if (knownBlobs.has(`${unit.rootId} ${hash}`)) continue;
       insertBlob.run(hash, content);
       insertPin.run(hash, tree);
     }
     if (unit.facts.length === 0 && unit.consumed.length > 0) tags.consumeAtRoot(tree, unit.rootId, unit.consumed);
+  }
+
+  function writeFacts({ rootId, facts }: TreeAppend, states: Map<string, RunState>, tree: number): void {
+    const grouped = facts.length - (facts.length % factsPerInsert);
+    let values: SQLInputValue[] = [];
+    for (const [i, fact] of facts.entries()) {
+      const run = (states.get(fact.runId) as RunState).n;
+      const position = ++last;
+      const { base, data } = differences.encode(fact, { rootId, position });
+      values.push(position, run, fact.seq, tree, encodeInstant(fact.at), fact.v, fact.type, base, data, encodeHash(fact.hash));
+      if (i < grouped && (i + 1) % factsPerInsert > 0) continue;
+      (i < grouped ? insertFacts : insertFact).run(...values);
+      values = [];
+    }
   }
 
   function rememberCommitted(units: TreeAppend[], results: AppendResult[]): void {

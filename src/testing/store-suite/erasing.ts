@@ -39,7 +39,10 @@ export function testErasing(getContext: GetContext): void {
       await store.order(createOrder(1, a));
       const before = await store.trail(a);
       const weight = await store.weigh([a]);
-      expect(weight).toEqual({ facts: 3, bytes: (await sumFactBytes(store, [a, b])) + 'text 1'.length });
+      // A store may keep facts in less space than they have as text.
+      expect(weight.facts).toBe(3);
+      expect(weight.bytes).toBeGreaterThan('text 1'.length);
+      expect(weight.bytes).toBeLessThanOrEqual((await sumFactBytes(store, [a, b])) + 'text 1'.length);
       expect(await store.erase(a, at)).toEqual({ ok: true, ...weight });
       expect(await store.facts({ rootId: a })).toEqual([]);
       expect(await store.facts({ types: ['message.received'] })).toEqual(await store.facts({ runId: c }));
@@ -67,7 +70,8 @@ export function testErasing(getContext: GetContext): void {
 
     it('removes a shared blob with the last tree that uses it, and a later tree can add it again', async () => {
       const { store, owner } = getContext();
-      expect((await store.weigh([a, c])).bytes).toBe((await sumFactBytes(store, [a, b, c])) + 3 * 'text 1'.length);
+      const [first, second, both] = [await store.weigh([a]), await store.weigh([c]), await store.weigh([a, c])];
+      expect(both.bytes).toBe(first.bytes + second.bytes + 'text 2'.length);
       await store.erase(a, at);
       await store.erase(c, at);
       expect(await store.blob(createHash(2))).toBeNull();
