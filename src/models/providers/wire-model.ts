@@ -6,7 +6,7 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { Bounds } from './bounds.ts';
 import { createEventReader } from './events.ts';
-import { createPoster, type PostResponse, readStatusError } from './http-post.ts';
+import { createPoster, identityEncoding, type PostResponse, readStatusError } from './http-post.ts';
 import { type OpenSource, openModelStream, type PartSource, sourceToStream } from './part-source.ts';
 
 export interface WireFormat {
@@ -42,7 +42,8 @@ export interface WireConnection {
 
 export async function connectWire(format: WireFormat, { baseURL, apiKey, bounds, loadPackageModel, provider }: WireConnection) {
   const post = await createPoster(`${baseURL}${format.path}`);
-  const headers = { 'content-type': 'application/json', accept: '*/*', 'user-agent': 'retinue', ...format.headers(apiKey) };
+  const common = { 'content-type': 'application/json', accept: '*/*', 'user-agent': 'retinue', ...identityEncoding };
+  const headers = { ...common, ...format.headers(apiKey) };
 
   return (modelId: string): ConnectedModel => {
     let loaded: Promise<LanguageModelV4> | null = null;

@@ -1,0 +1,107 @@
+// The connections to a server, over undici's low-level client. Each carries one request at a time.
+//
+// C1. A request never waits for another one: it uses an idle connection or opens a new one, without a limit.
+// C2. Idle connections do not keep the process alive. They are closed before the server does it, as Node's own agent would.
+// C3. No time limits except for idle connections: the caller of a model has its own.
+import type { Socket } from 'node:net';
+import type { buildConnector as Connectors, Dispatcher } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
+import Client from 'undici/lib/dispatcher/client.js';
+
+export type { Dispatcher } from 'undici';
+
+export interface Connection {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  /** After a complete response: the connection may carry the next request. A connection whose request has failed is not released. */
+  release(): void;
+  /** Ends an attempt to connect. The handler may still get an error. */
+  cancel(): void;
+}
+
+/** Gives a connection for one request. */
+export type TakeConnection = () => Connection;
+
+const limits = { headersTimeout: 0, bodyTimeout: 0 };
+// The settings of Node's global agent: a server's own timeout is shortened by a second, so that it does not close a connection that is just being used.
+const idleLimits = { keepAliveTimeout: 5000, keepAliveMaxTimeout: 5000, keepAliveTimeoutThreshold: 1000 };
+
+/** By origin, because several models and accounts may have the same server. */
+const known = new Map<string, Promise<TakeConnection>>();
+
+export function findConnections(origin: string): Promise<TakeConnection> {
+  const found = known.get(origin) ?? createConnections(origin);
+  known.set(origin, found);
+  return found;
+}
+
+async function createConnections(origin: string): Promise<TakeConnection> {
+  if (usesProxy()) return createProxyConnections(origin);
+  const idle: DirectConnection[] = [];
+  const connect = buildConnector({ allowH2: false, timeout: 0 }) as Connect;
+  // The last one first, so that those that are too many become old and are closed.
+  return () => idle.pop() ?? new DirectConnection(origin, connect, idle);
+}
+
+/** The declaration of undici's connector hides that it returns the socket. */
+type Connect = (options: Connectors.Options, callback: Connectors.Callback) => Socket;
+
+class DirectConnection implements Connection {
+  readonly #client: Client;
+  readonly #idle: DirectConnection[];
+  #socket: Socket | null = null;
+
+  constructor(origin: string, connect: Connect, idle: DirectConnection[]) {
+    this.#idle = idle;
+    this.#client = new Client(origin, {
+      ...limits,
+      ...idleLimits,
+      allowH2: false,
+      maxHeaderSize,
+      connect: (options: Connectors.Options, callback: Connectors.Callback) => {
+        this.#socket = connect(options, callback);
+      },
+    });
+    this.#client.on('disconnect', () => {
+      const index = idle.indexOf(this);
+      if (index !== -1) idle.splice(index, 1);
+    });
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(options, handler);
+  }
+
+  release(): void {
+    this.#idle.push(this);
+  }
+
+  cancel(): void {
+    // undici itself would wait until the connection is there.
+    this.#socket?.destroy();
+    void this.#client.destroy(null);
+  }
+}
+
+/** As Node's default, which undici would load `node:http` for. */
+const maxHeaderSize = 16 * 1024;
+
+/** Whether Node was told to use the proxies of the environment, by a variable, a flag or a function of `node:http`. */
+function usesProxy(): boolean {
+  const names = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
+  // Node's agents know best, but loading them takes a few milliseconds.
+  if (names.every((name) => !process.env[name])) return false;
+  const { globalAgent } = process.getBuiltinModule('node:http') as { globalAgent: { options?: { proxyEnv?: unknown } } };
+  return globalAgent.options?.proxyEnv !== undefined;
+}
+
+async function createProxyConnections(origin: string): Promise<TakeConnection> {
+  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
+  const agent = new EnvHttpProxyAgent({ ...idleLimits, allowH2: false, connectTimeout: 0 });
+  const connection: Connection = {
+    // With the limits, because the agent does not give its own to all its clients.
+    dispatch: (options, handler) => void agent.dispatch({ ...options, ...limits, origin }, handler),
+    release: () => {},
+    cancel: () => {},
+  };
+  return () => connection;
+}
