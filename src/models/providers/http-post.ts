@@ -1,5 +1,5 @@
 // POST requests with streamed responses, without web streams.
-import { type Bounds, createBoundCheck, isOk } from './bounds.ts';
+import { type Bounds, createBoundCheck } from './bounds.ts';
 import { Exchange } from './exchange.ts';
 
 export interface Post {
@@ -48,10 +48,9 @@ export async function readText(response: PostResponse, bounds: Bounds): Promise<
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** An error with the fields of the AI SDK's errors, which guard.ts and failure.ts read; null for a success status. */
-export async function readStatusError(response: PostResponse, bounds: Bounds): Promise<Error | null> {
+/** For a response without success: an error with the fields of the AI SDK's errors, which guard.ts and failure.ts read. */
+export async function readStatusError(response: PostResponse, bounds: Bounds): Promise<Error> {
   const { status, statusText, headers } = response;
-  if (isOk(status)) return null;
   const data = parseJson(await readText(response, bounds)) as { error?: { message?: unknown } } | null;
   const message = data?.error?.message;
   const error = new Error(typeof message === 'string' ? message : statusText);
