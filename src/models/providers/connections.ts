@@ -21,9 +21,12 @@ export interface Connection {
 /** Gives a connection for one request. */
 export type TakeConnection = () => Connection;
 
-const limits = { headersTimeout: 0, bodyTimeout: 0 };
-// The settings of Node's global agent: a server's own timeout is shortened by a second, so that it does not close a connection that is just being used.
-const idleLimits = { keepAliveTimeout: 5000, keepAliveMaxTimeout: 5000, keepAliveTimeoutThreshold: 1000 };
+const limits = {
+  request: { headersTimeout: 0, bodyTimeout: 0 },
+  // The settings of Node's global agent: a server's own timeout is shortened by a second, so that it does not close a connection that is just being used.
+  idle: { keepAliveTimeout: 5000, keepAliveMaxTimeout: 5000, keepAliveTimeoutThreshold: 1000 },
+};
+export type ConnectionLimits = typeof limits;
 
 /** By origin, because several models and accounts may have the same server. */
 const known = new Map<string, Promise<TakeConnection>>();
@@ -35,7 +38,7 @@ export function findConnections(origin: string): Promise<TakeConnection> {
 }
 
 async function createConnections(origin: string): Promise<TakeConnection> {
-  if (usesProxy()) return createProxyConnections(origin);
+  if (usesProxy()) return (await import('./proxy-connections.ts')).createProxyConnections(origin, limits);
   const idle: DirectConnection[] = [];
   const connect = buildConnector({ allowH2: false, timeout: 0 }) as Connect;
   // The last one first, so that those that are too many become old and are closed.
@@ -53,8 +56,8 @@ class DirectConnection implements Connection {
   constructor(origin: string, connect: Connect, idle: DirectConnection[]) {
     this.#idle = idle;
     this.#client = new Client(origin, {
-      ...limits,
-      ...idleLimits,
+      ...limits.request,
+      ...limits.idle,
       allowH2: false,
       maxHeaderSize,
       connect: (options: Connectors.Options, callback: Connectors.Callback) => {
@@ -82,8 +85,8 @@ class DirectConnection implements Connection {
   }
 }
 
-/** As Node's default, which undici would load `node:http` for. */
-const maxHeaderSize = 16 * 1024;
+/** Four times Node's default, which undici would load `node:http` for. */
+const maxHeaderSize = 64 * 1024;
 
 /** Whether Node was told to use the proxies of the environment, by a variable, a flag or a function of `node:http`. */
 function usesProxy(): boolean {
@@ -92,16 +95,4 @@ function usesProxy(): boolean {
   if (names.every((name) => !process.env[name])) return false;
   const { globalAgent } = process.getBuiltinModule('node:http') as { globalAgent: { options?: { proxyEnv?: unknown } } };
   return globalAgent.options?.proxyEnv !== undefined;
-}
-
-async function createProxyConnections(origin: string): Promise<TakeConnection> {
-  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js');
-  const agent = new EnvHttpProxyAgent({ ...idleLimits, allowH2: false, connectTimeout: 0 });
-  const connection: Connection = {
-    // With the limits, because the agent does not give its own to all its clients.
-    dispatch: (options, handler) => void agent.dispatch({ ...options, ...limits, origin }, handler),
-    release: () => {},
-    cancel: () => {},
-  };
-  return () => connection;
 }
