@@ -1,4 +1,4 @@
-// The connections to a server, over undici's low-level client. Each carries one request at a time.
+// Finds connections to a server, over undici's low-level client.
 //
 // C1. A request never waits for another one: it uses an idle connection or opens a new one, without a limit.
 // C2. Idle connections do not keep the process alive. They are closed before the server does it, as Node's own agent would.
@@ -7,26 +7,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector as Connectors, Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
-
-export type { Dispatcher } from 'undici';
-
-export interface Connection {
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** After a complete response: the connection may carry the next request. A connection whose request has failed is not released. */
-  release(): void;
-  /** Ends an attempt to connect. The handler may still get an error. */
-  cancel(): void;
-}
-
-/** Gives a connection for one request. */
-export type TakeConnection = () => Connection;
-
-const limits = {
-  request: { headersTimeout: 0, bodyTimeout: 0 },
-  // The settings of Node's global agent: a server's own timeout is shortened by a second, so that it does not close a connection that is just being used.
-  idle: { keepAliveTimeout: 5000, keepAliveMaxTimeout: 5000, keepAliveTimeoutThreshold: 1000 },
-};
-export type ConnectionLimits = typeof limits;
+import { type Connection, idleLimits, requestLimits, type TakeConnection } from './connection.ts';
 
 /** By origin, because several models and accounts may have the same server. */
 const known = new Map<string, Promise<TakeConnection>>();
@@ -38,7 +19,7 @@ export function findConnections(origin: string): Promise<TakeConnection> {
 }
 
 async function createConnections(origin: string): Promise<TakeConnection> {
-  if (usesProxy()) return (await import('./proxy-connections.ts')).createProxyConnections(origin, limits);
+  if (usesProxy()) return (await import('./proxy-connections.ts')).createProxyConnections(origin);
   const idle: DirectConnection[] = [];
   const connect = buildConnector({ allowH2: false, timeout: 0 }) as Connect;
   // The last one first, so that those that are too many become old and are closed.
@@ -56,8 +37,8 @@ class DirectConnection implements Connection {
   constructor(origin: string, connect: Connect, idle: DirectConnection[]) {
     this.#idle = idle;
     this.#client = new Client(origin, {
-      ...limits.request,
-      ...limits.idle,
+      ...requestLimits,
+      ...idleLimits,
       allowH2: false,
       maxHeaderSize,
       connect: (options: Connectors.Options, callback: Connectors.Callback) => {

@@ -3,10 +3,18 @@
 // X1. Before its head has arrived, a failed exchange rejects the post; after that, it rejects `read`, now or when it is called.
 // X2. When the signal fires, the exchange fails with the signal's reason, at any time.
 // X3. Nothing reaches the reader after a failure.
+import type { Dispatcher } from 'undici';
 import { findRefusal } from './bounds.ts';
-import type { Connection, Dispatcher } from './connections.ts';
+import type { Connection } from './connection.ts';
 import { createDecompressor, type Decompressor } from './decompressor.ts';
-import type { PostResponse } from './http-post.ts';
+
+export interface PostResponse {
+  status: number;
+  statusText: string;
+  headers: Record<string, string>;
+  /** Passes on every chunk of the body. Rejects if the body breaks off or `take` throws, and with the signal's reason when that fires. */
+  read(take: (chunk: Buffer) => void): Promise<void>;
+}
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];

@@ -1,20 +1,12 @@
 // POST requests with streamed responses, without web streams.
 import { type Bounds, createBoundCheck } from './bounds.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type PostResponse } from './exchange.ts';
 
 export interface Post {
   /** With `identityEncoding`. Sent as they are, so that they need not be copied for each request. */
   headers: Record<string, string>;
   body: string;
   signal: AbortSignal | undefined;
-}
-
-export interface PostResponse {
-  status: number;
-  statusText: string;
-  headers: Record<string, string>;
-  /** Passes on every chunk of the body. Rejects if the body breaks off or `take` throws, and with the signal's reason when that fires. */
-  read(take: (chunk: Buffer) => void): Promise<void>;
 }
 
 /** A header for all posts: compressed events would arrive later. Some proxies compress anyway, which is understood. */

@@ -6,7 +6,8 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { type Bounds, isOk } from './bounds.ts';
 import { createEventReader } from './events.ts';
-import { createPoster, identityEncoding, type PostResponse, readStatusError } from './http-post.ts';
+import type { PostResponse } from './exchange.ts';
+import { createPoster, identityEncoding, readStatusError } from './http-post.ts';
 import { type OpenSource, openModelStream, type PartSource, sourceToStream } from './part-source.ts';
 
 export interface WireFormat {
