@@ -9,6 +9,7 @@ import { build as buildWeb } from 'vite';
 import { englishOnly } from './english-only.mjs';
 import { lazyPrices } from './lazy-prices.mjs';
 import { lookUpBuiltins } from './look-up-builtins.mjs';
+import { slimUndici } from './slim-undici.mjs';
 
 // Vite would build React for development where this names another environment, as in tests.
 process.env.NODE_ENV = 'production';
@@ -81,7 +82,7 @@ await Promise.all([
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
     external: [...unbundled, ...unused, 'react-devtools-core'],
-    plugins: [lookUpBuiltins, finder, lazyPrices, englishOnly],
+    plugins: [slimUndici, lookUpBuiltins, finder, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
       ...output,
@@ -98,7 +99,7 @@ await Promise.all([
     input: libraryEntries,
     // A program and the library must share one copy of these.
     external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
-    plugins: [lookUpBuiltins, lazyPrices],
+    plugins: [slimUndici, lookUpBuiltins, lazyPrices],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),
   // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.

@@ -11,6 +11,7 @@ const files = [
   'scripts/english-only.mjs',
   'scripts/lazy-prices.mjs',
   'scripts/look-up-builtins.mjs',
+  'scripts/slim-undici.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
   'package.json',

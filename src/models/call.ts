@@ -26,7 +26,7 @@ export function createModelCaller(clock: Clock): ModelCaller {
 }
 
 async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult> {
-  const stop = new AbortController();
+  const stop = createStop();
   const collector = createCollector(call);
   const watchdog = watchSilence(call, stop, clock);
   const onAbort = () => stop.abort(call.signal.reason);
@@ -36,12 +36,14 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
   let guardError = (thrown: unknown) => thrown;
   let isWhole = false;
   try {
-    const opened = await untilAborted(
-      openAnswer(call, { ...call.options, abortSignal: stop.signal }, (is) => {
-        isWhole = is;
-      }),
-      stop.signal,
-    );
+    const options = { ...call.options, abortSignal: stop.signal };
+    const opening =
+      call.onePieceMs === undefined
+        ? openStream(call.model, options)
+        : openAnswer(call.model, options, (is) => {
+            isWhole = is;
+          });
+    const opened = await stop.wait(opening);
     guardError = opened.guardError;
     await opened.read((raw) => {
       const part = opened.guardPart(raw);
@@ -67,13 +69,13 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
   }
 }
 
-/** A model that cannot answer in one piece streams. `onWhole` is told whether one is being waited for. */
+/** In one piece if the model can do that. `onWhole` is told whether one is being waited for. */
 async function openAnswer(
-  { model, onePieceMs }: ModelCall,
+  model: ModelCall['model'],
   options: LanguageModelV4CallOptions,
   onWhole: (isWhole: boolean) => void,
 ): Promise<OpenStream> {
-  const opening = onePieceMs === undefined ? null : openWhole(model, options);
+  const opening = openWhole(model, options);
   onWhole(opening !== null);
   const whole = opening && (await opening);
   onWhole(whole !== null);
@@ -92,26 +94,42 @@ function dateToDelay(date: string, now: number): number | null {
   return Number.isFinite(at) ? Math.max(0, at - now) : null;
 }
 
-/** Settles like the promise, but rejects with the signal's reason as soon as that fires. */
-function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
-  });
+/** Ends a call early. One more listener on the signal would be simpler, but costs more than the rest of this function. */
+function createStop() {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let rejectWait: ((reason: unknown) => void) | null = null;
+  return {
+    signal,
+    abort(reason: unknown): void {
+      controller.abort(reason);
+      rejectWait?.(signal.reason);
+    },
+    /** Settles like the promise, but rejects with the signal's reason as soon as that fires. */
+    wait<T>(promise: PromiseLike<T>): Promise<T> {
+      return new Promise((resolve, reject) => {
+        rejectWait = reject;
+        if (signal.aborted) reject(signal.reason);
+        promise.then(resolve, reject);
+      });
+    },
+  };
 }
+
+type Stop = ReturnType<typeof createStop>;
 
 const uncountedParts = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);
 
 /** Aborts the call after too long a silence. One timer is re-armed, instead of one per event. */
-function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
+function watchSilence(call: ModelCall, stop: Stop, clock: Clock) {
   let last = clock.monotonic();
   let limit = call.onePieceMs ?? call.firstByteMs;
   let hasBegun = false;
+  let due = 0;
   let cancel = arm();
   function arm(): () => void {
-    return clock.at(last + limit, () => {
+    due = last + limit;
+    return clock.at(due, () => {
       if (clock.monotonic() < last + limit) cancel = arm();
       else stop.abort(createFailure('provider_timeout', `the provider sent nothing for ${limit} ms`, true));
     });
@@ -124,6 +142,8 @@ function watchSilence(call: ModelCall, stop: AbortController, clock: Clock) {
       hasBegun = true;
       call.onFirst();
       limit = call.idleMs;
+      // A timer that comes too early is set again when it comes.
+      if (due <= last + limit) return;
       cancel();
       cancel = arm();
     },

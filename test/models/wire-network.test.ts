@@ -1,48 +1,9 @@
-// Requests over node:http: Node's proxy settings, reused connections, and unreachable addresses.
-import { execFile } from 'node:child_process';
+// Requests: reused connections, unreachable addresses, and web streams for callers of the AI SDK's interface.
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { startProviderServer } from '../../src/testing/provider-server.ts';
 import { answer, ground, names } from './providers-support.ts';
 import { call, formats, pairAt, rawServer } from './wire-support.ts';
-
-const script = `
-  const { createProviders } = await import('./src/models/providers.ts');
-  const handle = await createProviders({ env: process.env })['openai-compatible']('x', {});
-  const { stream } = await handle.model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'go' }] }] });
-  for await (const part of stream) if (part.type === 'text-delta') process.stdout.write(part.delta);
-`;
-
-function run(env: Record<string, string>): Promise<string> {
-  return new Promise((done) => {
-    execFile(process.execPath, ['--input-type=module', '-e', script], { env: { PATH: process.env.PATH ?? '', ...env } }, (error, out) =>
-      done(error ? `failed: ${error.message}` : out),
-    );
-  });
-}
-
-test("Node's proxy settings apply as they do for fetch", async () => {
-  const { server } = await ground(() => ({ text: 'through' }));
-  const passed: string[] = [];
-  const proxy = await rawProxy(server.url, passed);
-  const env = { RETINUE_BASE_URL: 'http://provider.test', HTTP_PROXY: proxy };
-  expect(await run({ ...env, NODE_USE_ENV_PROXY: '1' })).toBe('through');
-  expect(passed).toEqual(['http://provider.test/v1/chat/completions']);
-  expect(await run(env)).toContain('ENOTFOUND'); // nobody asked for the proxy
-  expect(passed).toHaveLength(1);
-});
-
-async function rawProxy(target: string, passed: string[]): Promise<string> {
-  return rawServer((incoming, response) => {
-    passed.push(incoming.url ?? '');
-    const forward = request(`${target}${new URL(incoming.url ?? '').pathname}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-    });
-    forward.on('response', (back) => back.pipe(response.writeHead(back.statusCode ?? 0, back.headers)));
-    forward.end('{"model":"x","stream":true,"messages":[]}');
-  });
-}
 
 test.each(formats)('$format: calls reuse one connection', async ({ model }) => {
   const ports = new Set<number | undefined>();

@@ -1,6 +1,6 @@
 // The address of a model for requests in the provider's own protocol, as the model gate forwards them. The key never leaves this closure.
 import type { ModelEndpoint } from '../../ports/model.ts';
-import { createPoster, type Poster } from './http-post.ts';
+import { createPoster, identityEncoding, type Poster } from './http-post.ts';
 import type { ProviderKind } from './kinds.ts';
 
 type Wire = ModelEndpoint['wire'];
@@ -26,7 +26,7 @@ export function createEndpoint(kind: ProviderKind, modelId: string, connection: 
     async post({ body, headers: given, signal }) {
       poster ??= createPoster(`${connection.baseURL}${path}`);
       const own = connection.key === undefined ? {} : headers(connection.key);
-      return (await poster)({ body, signal, headers: { 'content-type': 'application/json', ...given, ...own } });
+      return (await poster)({ body, signal, headers: { 'content-type': 'application/json', ...given, ...own, ...identityEncoding } });
     },
   };
   return endpoint;

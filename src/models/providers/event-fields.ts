@@ -11,5 +11,9 @@ export function requireText(value: unknown): string {
 }
 
 export function requireOptionalText(value: unknown): string | null {
-  return value === null || value === undefined ? null : requireText(value);
+  return isPresent(value) ? requireText(value) : null;
+}
+
+export function isPresent(value: unknown): boolean {
+  return value !== null && value !== undefined;
 }

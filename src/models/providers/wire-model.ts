@@ -4,9 +4,10 @@
 // O1. The body of a request equals the package's, byte for byte.
 // O2. Answers consist of the package's parts, and errors have the fields of the package's errors.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import type { Bounds } from './bounds.ts';
+import { type Bounds, isOk } from './bounds.ts';
 import { createEventReader } from './events.ts';
-import { createPoster, type PostResponse, readStatusError } from './http-post.ts';
+import type { PostResponse } from './exchange.ts';
+import { createPoster, identityEncoding, readStatusError } from './http-post.ts';
 import { type OpenSource, openModelStream, type PartSource, sourceToStream } from './part-source.ts';
 
 export interface WireFormat {
@@ -42,7 +43,8 @@ export interface WireConnection {
 
 export async function connectWire(format: WireFormat, { baseURL, apiKey, bounds, loadPackageModel, provider }: WireConnection) {
   const post = await createPoster(`${baseURL}${format.path}`);
-  const headers = { 'content-type': 'application/json', accept: '*/*', 'user-agent': 'retinue', ...format.headers(apiKey) };
+  const common = { 'content-type': 'application/json', accept: '*/*', 'user-agent': 'retinue', ...identityEncoding };
+  const headers = { ...common, ...format.headers(apiKey) };
 
   return (modelId: string): ConnectedModel => {
     let loaded: Promise<LanguageModelV4> | null = null;
@@ -55,8 +57,7 @@ export async function connectWire(format: WireFormat, { baseURL, apiKey, bounds,
       const body = format.encode(modelId, options);
       if (body === null) return openModelStream(await packageModel())(options);
       const response = await post({ headers, body, signal: options.abortSignal });
-      const error = await readStatusError(response, bounds);
-      if (error) throw error;
+      if (!isOk(response.status)) throw await readStatusError(response, bounds);
       return createPartSource(format, response, bounds);
     };
 

@@ -1,8 +1,8 @@
 // Decodes a stream of Chat Completions chunks to the parts that @ai-sdk/openai-compatible would give.
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from '@ai-sdk/provider';
-import { createFormatError, requireOptionalText } from '../event-fields.ts';
+import { createFormatError, isPresent, requireOptionalText } from '../event-fields.ts';
 import type { Decoder } from '../wire-model.ts';
-import { createCallTracker, parseCallDeltas } from './tool-calls.ts';
+import { type CallDelta, type CallTracker, createCallTracker, parseCallDeltas } from './tool-calls.ts';
 
 type Take = (part: LanguageModelV4StreamPart) => void;
 
@@ -25,7 +25,7 @@ interface Delta {
 
 export function createChatDecoder(metadataKey: string) {
   return (take: Take): Decoder => {
-    const calls = createCallTracker(take, metadataKey);
+    let calls: CallTracker | null = null;
     let hasMetadata = false;
     let finish: string | null = null;
     let isRefusal = false;
@@ -49,13 +49,18 @@ export function createChatDecoder(metadataKey: string) {
     function decodeDelta(delta: Delta): void {
       const reasoning = requireOptionalText(delta.reasoning_content) ?? requireOptionalText(delta.reasoning);
       if (reasoning) send('reasoning', reasoning);
-      for (const part of parseContent(delta.content)) send(part.kind, part.text);
+      if (typeof delta.content === 'string') send('text', delta.content);
+      else if (isPresent(delta.content)) for (const part of parseContent(delta.content)) send(part.kind, part.text);
       if (typeof delta.refusal === 'string' && delta.refusal !== '') {
         isRefusal = true;
         send('text', delta.refusal);
       }
-      const deltas = parseCallDeltas(delta.tool_calls);
+      if (isPresent(delta.tool_calls)) addCalls(parseCallDeltas(delta.tool_calls));
+    }
+
+    function addCalls(deltas: CallDelta[]): void {
       if (deltas.length > 0 && open === 'reasoning') close();
+      calls ??= createCallTracker(take, metadataKey);
       for (const each of deltas) calls.add(each);
     }
 
@@ -76,7 +81,7 @@ export function createChatDecoder(metadataKey: string) {
       end() {
         if (finish === null) throw Object.assign(new Error('the answer ended without a finish reason'), { name: 'ProviderError' });
         close();
-        calls.end();
+        calls?.end();
         const unified = isRefusal && finish === 'stop' ? 'content-filter' : (finishReasons[finish] ?? 'other');
         take({ type: 'finish', finishReason: { unified, raw: finish }, usage: parseUsage(usage) });
       },
@@ -116,9 +121,9 @@ interface TextPiece {
   text: string;
 }
 
-/** Content is a string, or, from Mistral, a list of typed parts. */
+/** Content that is not a string: from Mistral, a list of typed parts. */
 function parseContent(content: unknown): TextPiece[] {
-  if (!Array.isArray(content)) return [{ kind: 'text', text: requireOptionalText(content) ?? '' }];
+  if (!Array.isArray(content)) throw createFormatError('the content');
   return content.flatMap((part: { type?: unknown; text?: unknown; thinking?: unknown } | null): TextPiece[] => {
     if (typeof part?.type !== 'string') throw createFormatError('a part of the content');
     if (part.type === 'text' && typeof part.text === 'string') return [{ kind: 'text', text: part.text }];

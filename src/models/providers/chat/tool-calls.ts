@@ -30,6 +30,8 @@ const maxCalls = 1000;
 /** The pieces of a call whose name has not arrived yet. */
 type Nameless = Pick<CallDelta, 'id' | 'signature'> & { text: string };
 
+export type CallTracker = ReturnType<typeof createCallTracker>;
+
 export function createCallTracker(take: (part: LanguageModelV4StreamPart) => void, metadataKey: string) {
   const calls: Call[] = [];
   const usedIds = new Set<string>();
@@ -190,7 +192,6 @@ function advanceBrackets(brackets: Brackets, character: string): void {
 }
 
 export function parseCallDeltas(given: unknown): CallDelta[] {
-  if (given === null || given === undefined) return [];
   if (!Array.isArray(given)) throw createFormatError('tool calls');
   return given.map(parseCallDelta);
 }
