@@ -19,10 +19,11 @@ export function decodeInstant(stored: string): string {
   return digits.test(stored) ? msToIso(Number(stored)) : stored;
 }
 
-const hexHash = /^[0-9a-f]{64}$/;
+const hashBytes = 32;
 
 export function encodeHash(hash: string): Buffer | string {
-  return hexHash.test(hash) ? Buffer.from(hash, 'hex') : hash;
+  const bytes = Buffer.from(hash, 'hex');
+  return bytes.length === hashBytes && hash.length === 2 * hashBytes ? bytes : hash;
 }
 
 /** SQL that reads a hash as text. */
