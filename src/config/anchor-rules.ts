@@ -2,6 +2,7 @@
 // match nothing, without any hint.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Rule } from '../contract/grant.ts';
 import { formatRule, isPathTool, nameCovers, parseRule } from '../rules/policy.ts';
 import { coversPath } from '../text/closed-paths.ts';
@@ -30,9 +31,11 @@ export function anchorRule(rule: Rule, options: AnchorOptions): Rule[] {
   return [rule, ...effects.flatMap((effect) => spellings.map((each): Rule => ({ ...rule, tool: effect, pattern: each })))];
 }
 
-/** The agent with `anchorRule` applied to its rules. */
+/** The agent with `anchorRule` applied to its rules; the same object if that changes nothing. */
 export function anchorAgent<T extends { rules?: string[] | undefined }>(agent: T, options: AnchorOptions): T {
-  return agent.rules === undefined ? agent : { ...agent, rules: anchorRuleTexts(agent.rules, options) };
+  if (agent.rules === undefined) return agent;
+  const rules = anchorRuleTexts(agent.rules, options);
+  return isDeepStrictEqual(rules, agent.rules) ? agent : { ...agent, rules };
 }
 
 function anchorRuleTexts(rules: readonly string[], options: AnchorOptions): string[] {
