@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { watchFiles } from './files/changed-files.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { explainFileError, failure } from './refusal.ts';
 import { loadParser } from './shell/analysis/parser.ts';
 import { shellSubjects } from './shell/analysis/shell-subjects.ts';
@@ -50,7 +51,10 @@ export function createBash(options: BashOptions): Tool<Input> {
       'Runs a command with bash in the workspace and returns its output (only the beginning and the end if it is long) and its exit code. Each call is ' +
       'independent: variables, the current directory and processes do not carry over. Background processes are ended when the command ends. Standard input ' +
       `is empty. ${options.sandbox ? 'The command runs in a sandbox: it sees only the workspace and the system, and may have no network.' : ''}`,
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.bash,
     readOnly: false,
     idempotent: false,
     maxOutputBytes: 32_768,

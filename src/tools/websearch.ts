@@ -1,6 +1,7 @@
 // The `websearch` tool: asks a SearXNG instance or Brave.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { cleanResultText } from './text.ts';
 import { withDeadline } from './web/deadline.ts';
@@ -30,7 +31,10 @@ export function createWebsearch(backend: SearchBackend | null): Tool<Input> {
   return {
     name: 'websearch',
     description: `Searches the web and returns up to ${shownResults} results with title, address and excerpt. Read a page with webfetch before you rely on it.`,
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.websearch,
     readOnly: true,
     idempotent: true,
     timeoutMs: timeoutMs + 2000,
