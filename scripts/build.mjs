@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { build } from 'rolldown';
 import { build as buildWeb } from 'vite';
+import { deferConstants } from './defer-constants.mjs';
 import { englishOnly } from './english-only.mjs';
 import { lazyPrices } from './lazy-prices.mjs';
 import { lookUpBuiltins } from './look-up-builtins.mjs';
@@ -33,7 +34,7 @@ const stages = [
   ['run', ['src/main/prepare-runtime.ts', 'src/main/assemble-runtime.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
-/** Maps each module of the command line to the stage that first needs it. `cli.ts`, which is all that `--version` needs, has none. */
+/** Maps each module of the command line to the stage that first needs it. `cli.ts`, which with `start` is all that `--version` needs, has none. */
 function stageFinder() {
   const stageOf = new Map();
   return {
@@ -46,7 +47,9 @@ function stageFinder() {
         stageOf.set(id, stage);
         for (const next of info.importedIds) assign(next, stage);
       };
-      assign(resolve('src/main/cli.ts'), null);
+      const cli = resolve('src/main/cli.ts');
+      stageOf.set(cli, null);
+      for (const id of this.getModuleInfo(cli).importedIds) assign(id, 'start');
       for (const [stage, entries] of stages) for (const entry of entries) assign(resolve(entry), stage);
     },
   };
@@ -61,6 +64,7 @@ const libraryEntries = {
   dialects: 'src/main/dialects.ts',
   flow: 'src/main/flow.ts',
 };
+const deferral = deferConstants(['src/main/cli.ts', ...Object.values(libraryEntries)]);
 const finder = stageFinder();
 const shared = {
   platform: 'node',
@@ -73,6 +77,11 @@ const output = {
   format: 'esm',
   entryFileNames: '[name].js',
   sourcemap: true,
+  minify: {
+    compress: { keepNames: { function: true, class: true } },
+    mangle: { keepNames: true },
+    codegen: { removeWhitespace: true, asciiOnly: true },
+  },
 };
 await Promise.all([
   build({
@@ -81,7 +90,7 @@ await Promise.all([
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
     external: [...unbundled, ...unused, 'react-devtools-core'],
-    plugins: [lookUpBuiltins, finder, lazyPrices, englishOnly],
+    plugins: [deferral, lookUpBuiltins, finder, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
       ...output,
@@ -97,8 +106,8 @@ await Promise.all([
     transform: { target: 'node18' },
     input: libraryEntries,
     // A program and the library must share one copy of these.
-    external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
-    plugins: [lookUpBuiltins, lazyPrices],
+    external: [...unbundled, ...unused, '@ai-sdk/provider'],
+    plugins: [deferral, lookUpBuiltins, lazyPrices, englishOnly],
     output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
   }),
   // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.

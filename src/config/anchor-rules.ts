@@ -2,7 +2,6 @@
 // match nothing, without any hint.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Rule } from '../contract/grant.ts';
 import { formatRule, isPathTool, nameCovers, parseRule } from '../rules/policy.ts';
 import { coversPath } from '../text/closed-paths.ts';
@@ -31,11 +30,9 @@ export function anchorRule(rule: Rule, options: AnchorOptions): Rule[] {
   return [rule, ...effects.flatMap((effect) => spellings.map((each): Rule => ({ ...rule, tool: effect, pattern: each })))];
 }
 
-/** The agent with `anchorRule` applied to its rules; the same object if that changes nothing. */
+/** The agent with `anchorRule` applied to its rules. */
 export function anchorAgent<T extends { rules?: string[] | undefined }>(agent: T, options: AnchorOptions): T {
-  if (agent.rules === undefined) return agent;
-  const rules = anchorRuleTexts(agent.rules, options);
-  return isDeepStrictEqual(rules, agent.rules) ? agent : { ...agent, rules };
+  return agent.rules === undefined ? agent : { ...agent, rules: anchorRuleTexts(agent.rules, options) };
 }
 
 function anchorRuleTexts(rules: readonly string[], options: AnchorOptions): string[] {
