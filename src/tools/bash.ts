@@ -6,10 +6,8 @@ import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { watchFiles } from './files/changed-files.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { explainFileError, failure } from './refusal.ts';
-import { loadParser } from './shell/analysis/parser.ts';
-import { shellSubjects } from './shell/analysis/shell-subjects.ts';
 import { createEnvironment, type Environment, findShell, isBash, shellArguments } from './shell/environment.ts';
-import { type CommandOptions, type CommandResult, hasWriteTools, runCommand } from './shell/execution/run-command.ts';
+import type { CommandOptions, CommandResult } from './shell/execution/run-command.ts';
 import { atMostBytes, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
@@ -39,10 +37,23 @@ export interface BashOptions extends CommandOptions {
   secrets?(to: Pick<Rights, 'agent' | 'definition'>): Record<string, string>;
 }
 
+/** Null before `loadAnalysis` has resolved. The analysis is loaded for the first command: it is large, and most runs use no shell. */
+let analysis: typeof import('./shell/analysis/shell-subjects.ts') | null = null;
+
+async function loadAnalysis(): Promise<void> {
+  const [loaded, { loadParser }] = await Promise.all([import('./shell/analysis/shell-subjects.ts'), import('./shell/analysis/parser.ts')]);
+  await loadParser();
+  analysis = loaded;
+}
+
 export function createBash(options: BashOptions): Tool<Input> {
   function readSubjects(command: string, workspace: string): Subject[] {
     const { PATH = '' } = createEnvironment(options.env ?? process.env, workspace);
-    return shellSubjects(command, workspace, { hasBash: isBash(findShell(PATH, workspace)), isConfined: options.sandbox !== null });
+    if (analysis === null) throw new Error('a command was analysed before loadAnalysis resolved');
+    return analysis.shellSubjects(command, workspace, {
+      hasBash: isBash(findShell(PATH, workspace)),
+      isConfined: options.sandbox !== null,
+    });
   }
 
   return {
@@ -58,7 +69,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     readOnly: false,
     idempotent: false,
     maxOutputBytes: 32_768,
-    prepare: loadParser,
+    prepare: loadAnalysis,
     taint: ['untrusted-file'],
     subjects: (input, { workspace }) => readSubjects(input.command, workspace),
     preview: async () => options.closed ?? null,
@@ -69,8 +80,9 @@ export function createBash(options: BashOptions): Tool<Input> {
       const env = { ...createEnvironment(options.env ?? process.env, cwd), ...options.secrets?.(rights), ...options.marks?.() };
       const argv = shellArguments(findShell(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
-      // After a restart the parser may not be loaded yet.
-      const subjects = async () => loadParser().then(() => readSubjects(input.command, workspace));
+      // After a restart the analysis may not be loaded yet.
+      const subjects = async () => loadAnalysis().then(() => readSubjects(input.command, workspace));
+      const { hasWriteTools, runCommand } = await import('./shell/execution/run-command.ts');
       const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
       const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, files, subjects }, options);
       if (!done.ok) return failure(done.reason);
