@@ -14,12 +14,15 @@ import { parseSync } from 'rolldown/utils';
 import { deferredBuiltin } from './look-up-builtins.mjs';
 import { findReferences, isPlainExpression, namesOf } from './syntax.mjs';
 
-const sources = resolve('src') + sep;
 const valuesPrefix = '\0values:';
-const isOurs = (id) => id.startsWith(sources) && /\.tsx?$/.test(id);
 
-/** For rolldown; several builds may share it. `entries`: modules whose exports are part of the package's interface, so they stay values. */
-export function deferConstants(entries) {
+/**
+ * For rolldown; several builds may share it. `entries`: modules whose exports are part of the package's interface, so they stay values. `folder`: of the
+ * modules that are changed.
+ */
+export function deferConstants(entries, folder = 'src') {
+  const sources = resolve(folder) + sep;
+  const isOurs = (id) => id.startsWith(sources) && /\.tsx?$/.test(id);
   const entryFiles = new Set(entries.map((entry) => resolve(entry)));
   const analyses = new Map();
 
@@ -27,7 +30,7 @@ export function deferConstants(entries) {
   function analyse(file) {
     let analysis = analyses.get(file);
     if (!analysis) {
-      analysis = analyseModule(readFileSync(file, 'utf8'), file, { analyse, isEntry: entryFiles.has(file) });
+      analysis = analyseModule(readFileSync(file, 'utf8'), file, { analyse, isOurs, isEntry: entryFiles.has(file) });
       analyses.set(file, analysis);
     }
     return analysis;
@@ -50,11 +53,11 @@ export function deferConstants(entries) {
       ].join('\n');
     },
     transform: {
-      filter: { id: /\/src\/.*\.tsx?$/ },
+      filter: { id: /\.tsx?$/ },
       handler(source, id) {
         if (!isOurs(id)) return null;
         const text = new RolldownMagicString(source);
-        const isChanged = changeModule(text, { ...analyse(id), analyse, file: id, isEntry: entryFiles.has(id) });
+        const isChanged = changeModule(text, { ...analyse(id), analyse, isOurs, file: id, isEntry: entryFiles.has(id) });
         return isChanged ? { code: text.toString(), map: text.generateMap({ source: id, hires: 'boundary' }).toString() } : null;
       },
     },
@@ -65,7 +68,7 @@ export function deferConstants(entries) {
 const importedFile = (specifier, file) => (specifier.startsWith('.') ? resolve(dirname(file), specifier) : null);
 const isType = (node) => node.importKind === 'type' || node.exportKind === 'type';
 
-function analyseModule(source, file, { analyse, isEntry }) {
+function analyseModule(source, file, { analyse, isOurs, isEntry }) {
   const { program, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
   const deferred = new Set();
@@ -103,7 +106,7 @@ function analyseModule(source, file, { analyse, isEntry }) {
 
   function addReexports({ source: { value: from }, specifiers }) {
     const target = importedFile(from, file);
-    if (isEntry || !target) return;
+    if (isEntry || !target || !isOurs(target)) return;
     for (const { local, exported: name } of specifiers) if (analyse(target).exported.has(local.name)) exported.add(name.name);
   }
 
@@ -131,7 +134,7 @@ function analyseModule(source, file, { analyse, isEntry }) {
 }
 
 /** False if there is nothing to change. */
-function changeModule(text, { program, deferred, constants, analyse, file, isEntry }) {
+function changeModule(text, { program, deferred, constants, analyse, isOurs, file, isEntry }) {
   let isChanged = constants.length > 0;
   const declared = new Set(constants.map(({ statement }) => statement));
   const replace = ({ start, end }, by) => {
@@ -155,9 +158,8 @@ function changeModule(text, { program, deferred, constants, analyse, file, isEnt
     } else if (isEntry && statement.type === 'ExportNamedDeclaration' && statement.source) importValues(statement.source);
     else if (statement.type === 'ExportAllDeclaration') throw new Error(`${file}: export names, not all of a module`);
   }
-  const names = new Set(deferred);
   findReferences(program, {
-    names,
+    names: deferred,
     reference(node, isShorthand) {
       text.appendLeft(node.end, isShorthand ? `: (${node.name}())` : '())');
       if (!isShorthand) text.prependRight(node.start, '(');
