@@ -15,6 +15,8 @@ import { deferredBuiltin } from './look-up-builtins.mjs';
 import { findReferences, isPlainExpression, namesOf } from './syntax.mjs';
 
 const valuesPrefix = '\0values:';
+/** `node:sqlite` is loaded with the entry point that needs it, so that a program which must not load it can avoid it by its imports. */
+const isDeferredBuiltin = (specifier) => specifier.startsWith('node:') && specifier !== 'node:sqlite';
 
 /**
  * For rolldown; several builds may share it. `entries`: modules whose exports are part of the package's interface, so they stay values. `folder`: of the
@@ -94,7 +96,7 @@ function analyseModule(source, file, { analyse, isOurs, isEntry }) {
     for (const specifier of specifiers.filter((each) => !isType(each))) {
       const { local } = specifier;
       if (from === 'zod') schemas.add(local.name);
-      else if (from.startsWith('node:')) deferred.add(local.name);
+      else if (isDeferredBuiltin(from)) deferred.add(local.name);
       else if (specifier.type === 'ImportSpecifier' && target && isOurs(target)) {
         const found = analyse(target);
         const isDeferred = found.exported.has(specifier.imported.name);
@@ -151,7 +153,7 @@ function changeModule(text, { program, deferred, constants, analyse, isOurs, fil
     if (isType(statement)) continue;
     if (statement.type === 'ImportDeclaration') {
       const isWhole = statement.specifiers.some(({ type }) => type === 'ImportNamespaceSpecifier');
-      if (statement.source.value.startsWith('node:')) {
+      if (isDeferredBuiltin(statement.source.value)) {
         if (isWhole) throw new Error(`${file}: import the names of ${statement.source.value} that are used`);
         if (statement.specifiers.length > 0) replace(statement.source, JSON.stringify(deferredBuiltin(statement.source.value)));
       } else if (isWhole) importValues(statement.source);
