@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { build } from 'rolldown';
 import { build as buildWeb } from 'vite';
+import { deferConstants } from './defer-constants.mjs';
 import { englishOnly } from './english-only.mjs';
 import { lazyPrices } from './lazy-prices.mjs';
 import { lookUpBuiltins } from './look-up-builtins.mjs';
@@ -27,19 +28,28 @@ copyFileSync(createRequire(import.meta.url).resolve('tree-sitter-bash/tree-sitte
  * Node takes about half a millisecond per file, so modules that are always loaded together go into one chunk: first what the process of a
  * run needs, then what every command needs, then what commands on stored runs need, then what `run` needs. Each stage leaves out what an earlier one has.
  */
-const stages = [
+const commandStages = [
+  ['start', ['src/main/cli.ts']],
   ['process', ['src/main/child.ts']],
   ['command', ['src/cli/program.ts', 'src/main/process-io.ts']],
   ['open', ['src/config/load.ts', 'src/main/open-api.ts']],
   ['run', ['src/main/prepare-runtime.ts', 'src/main/assemble-runtime.ts', 'src/sandboxes/bubblewrap.ts']],
 ];
 
-/** Maps each module of the command line to the stage that first needs it. `cli.ts`, which is all that `--version` needs, has none. */
-function stageFinder() {
+/** The same for the library: what every program needs, then what the first run needs. */
+const libraryStages = [
+  ['core', ['src/main/index.ts']],
+  ['run', ['src/main/assemble-runtime.ts', 'src/sandboxes/bubblewrap.ts']],
+];
+
+/** Maps each module to the stage that first needs it. Entry points have none: they stay files with their own names. */
+function stageFinder(stages, entryPoints) {
   const stageOf = new Map();
+  /** By entry point. Chunks export more, for each other. */
+  const exportsOf = new Map();
   return {
     name: 'stages',
-    stageOf,
+    exportsOf,
     buildEnd() {
       const assign = (id, stage) => {
         const info = stageOf.has(id) ? null : this.getModuleInfo(id);
@@ -47,8 +57,18 @@ function stageFinder() {
         stageOf.set(id, stage);
         for (const next of info.importedIds) assign(next, stage);
       };
-      assign(resolve('src/main/cli.ts'), null);
-      for (const [stage, entries] of stages) for (const entry of entries) assign(resolve(entry), stage);
+      for (const entry of entryPoints) {
+        stageOf.set(resolve(entry), null);
+        exportsOf.set(entry, this.getModuleInfo(resolve(entry)).exports.toSorted());
+      }
+      for (const [stage, modules] of stages)
+        for (const id of modules.map((module) => resolve(module)))
+          if (stageOf.has(id)) for (const next of this.getModuleInfo(id).importedIds) assign(next, stage);
+          else assign(id, stage);
+    },
+    codeSplitting: {
+      includeDependenciesRecursively: false,
+      groups: [{ debugName: 'stage', name: (id) => stageOf.get(id) ?? null }],
     },
   };
 }
@@ -62,7 +82,9 @@ const libraryEntries = {
   dialects: 'src/main/dialects.ts',
   flow: 'src/main/flow.ts',
 };
-const finder = stageFinder();
+const deferral = deferConstants(['src/main/cli.ts', ...Object.values(libraryEntries)]);
+const commandChunks = stageFinder(commandStages, ['src/main/cli.ts']);
+const libraryChunks = stageFinder(libraryStages, Object.values(libraryEntries));
 const shared = {
   platform: 'node',
   resolve: { mainFields: ['module', 'main'] },
@@ -74,6 +96,11 @@ const output = {
   format: 'esm',
   entryFileNames: '[name].js',
   sourcemap: true,
+  minify: {
+    compress: { keepNames: { function: true, class: true } },
+    mangle: { keepNames: true },
+    codegen: { removeWhitespace: true, asciiOnly: true },
+  },
 };
 await Promise.all([
   build({
@@ -82,25 +109,28 @@ await Promise.all([
     // The production build of React; its developer tools are not part of the package.
     transform: { ...shared.transform, define: { 'process.env.NODE_ENV': '"production"' } },
     external: [...unbundled, ...unused, 'react-devtools-core'],
-    plugins: [slimUndici, lookUpBuiltins, finder, lazyPrices, englishOnly],
+    plugins: [deferral, slimUndici, lookUpBuiltins, commandChunks, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
       ...output,
       chunkFileNames: 'cli/[name]-[hash].js',
-      codeSplitting: {
-        includeDependenciesRecursively: false,
-        groups: [{ debugName: 'stage', name: (id) => finder.stageOf.get(id) ?? null }],
-      },
+      codeSplitting: commandChunks.codeSplitting,
     },
   }),
   build({
     ...shared,
     transform: { target: 'node18' },
     input: libraryEntries,
-    // A program and the library must share one copy of these.
-    external: [...unbundled, ...unused, 'zod', '@ai-sdk/provider'],
-    plugins: [slimUndici, lookUpBuiltins, lazyPrices],
-    output: { ...output, entryFileNames: 'library/[name].js', chunkFileNames: 'library/[name]-[hash].js' },
+    // A program and the library must share one copy of the provider interface.
+    external: [...unbundled, ...unused, '@ai-sdk/provider'],
+    plugins: [deferral, slimUndici, lookUpBuiltins, libraryChunks, lazyPrices, englishOnly],
+    preserveEntrySignatures: 'allow-extension',
+    output: {
+      ...output,
+      entryFileNames: 'library/[name].js',
+      chunkFileNames: 'library/[name]-[hash].js',
+      codeSplitting: libraryChunks.codeSplitting,
+    },
   }),
   // `retinue/client` also runs in browsers, so it is one file without a check of Node's version.
   build({
@@ -133,7 +163,9 @@ await Promise.all([
   buildWeb({ configFile: 'web/vite.config.ts', logLevel: 'warn' }),
 ]);
 // Modules run in the order of their imports, so the check comes first.
-for (const name of Object.keys(libraryEntries))
-  writeFileSync(`dist/${name}.js`, `import './check-node.js';\nexport * from './library/${name}.js';\n`);
+for (const [name, entry] of Object.entries(libraryEntries)) {
+  const exported = libraryChunks.exportsOf.get(entry).join(', ');
+  writeFileSync(`dist/${name}.js`, `import './check-node.js';\nexport { ${exported} } from './library/${name}.js';\n`);
+}
 if (!process.argv.includes('--no-types'))
   execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });

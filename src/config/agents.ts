@@ -50,7 +50,8 @@ export function loadConfiguredAgents({ workspace, env, limits, trustList }: Load
     list: agents
       .filter(({ name }) => !user.refused.some((other) => other.name === name && !user.agents.some((agent) => agent.name === name)))
       .filter(({ name, source }) => source !== 'built-in' || !own.refusedOwn.includes(name))
-      .map((agent) => anchorAgent(agent, { workspace, env })),
+      // The rules of built-in agents name no paths.
+      .map((agent) => (builtInAgents.includes(agent) ? agent : anchorAgent(agent, { workspace, env }))),
     refused: [...user.refused, ...own.refused],
     warnings: [...user.warnings, ...own.warnings],
     leftOut: [...user.leftOut, ...own.leftOut],

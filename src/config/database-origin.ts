@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import { Instant } from '../contract/ids.ts';
+import { readOnce } from './read-once.ts';
 import { readUserFile, writeUserFile } from './user-file.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
 
@@ -103,7 +104,7 @@ function pruneRecords(env: Env): void {
 function readRecord(file: string): DatabaseRecord | null {
   try {
     const text = readUserFile(file, maxBytes);
-    return text === null ? null : DatabaseRecord.parse(JSON.parse(text));
+    return text === null ? null : DatabaseRecord.parse(JSON.parse(text), readOnce);
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { RetinueError } from '../contract/error.ts';
 import { Hash, Instant } from '../contract/ids.ts';
 import { readBytes } from './files.ts';
+import { readOnce } from './read-once.ts';
 import type { TrustItem, TrustState } from './settings.ts';
 import { readUserFile, writeUserFile } from './user-file.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
@@ -83,7 +84,7 @@ function readTrustFile(path: string): TrustFile {
   } catch {
     throw new RetinueError('invalid_config', `${path} is not JSON; delete it and trust the files again`);
   }
-  const parsed = TrustFile.safeParse(value);
+  const parsed = TrustFile.safeParse(value, readOnce);
   if (!parsed.success)
     throw new RetinueError('invalid_config', `${path} is not a list of trusted files; delete it and trust the files again`);
   return parsed.data;

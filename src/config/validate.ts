@@ -6,13 +6,14 @@ import { Limits } from '../contract/limits.ts';
 import { parseRule } from '../rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../text/suggest.ts';
 import type { JsonDocument } from './json-document.ts';
+import { readOnce } from './read-once.ts';
 import { Config, keysAt } from './schema.ts';
 
 const maxProblems = 10;
 
 /** Throws `invalid_config` with one line per problem. */
 export function validateConfig(document: JsonDocument): Config {
-  const result = Config.safeParse(document.value);
+  const result = Config.safeParse(document.value, readOnce);
   const problems = [
     ...findReservedKeys(document, document.value, []),
     ...(result.success ? findInvalidRules(document, result.data) : result.error.issues.flatMap((issue) => issueToErrors(document, issue))),

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Instant } from '../contract/ids.ts';
 import { isInside } from './files.ts';
+import { readOnce } from './read-once.ts';
 import type { Settings } from './settings.ts';
 import { readUserFile, writeUserFile } from './user-file.ts';
 import { type Env, userConfigFolder } from './user-folders.ts';
@@ -66,7 +67,7 @@ function isTemporary(env: Env, path: string): boolean {
 
 function readRegistry(env: Env): RegisteredDatabase[] {
   try {
-    const { databases } = RegistryFile.parse(JSON.parse(readUserFile(registryPath(env), maxBytes) ?? ''));
+    const { databases } = RegistryFile.parse(JSON.parse(readUserFile(registryPath(env), maxBytes) ?? ''), readOnce);
     return databases.sort((a, b) => (a.usedAt < b.usedAt ? 1 : -1));
   } catch {
     return [];

@@ -27,46 +27,50 @@ const isModel = (value: unknown) =>
 const signal = z.instanceof(AbortSignal, { error: 'must be an AbortSignal' });
 
 /** Their content is not checked here: a malformed trace must not stop a program. */
-const traceSchemas = { traceparent: z.string('must be text'), tracestate: z.string('must be text') };
+const traceSchemas = { traceparent: () => z.string('must be text'), tracestate: () => z.string('must be text') };
 
+const label = () => z.string('must be text').max(200);
 const budgetNames = z.array(BudgetName, 'must be a list of names of budgets').max(20);
 
-const optionSchemas: Record<keyof RetinueOptions, z.ZodType> = {
-  model: z.custom(isModel, 'must be a name like "anthropic/…" or a model object of the AI SDK'),
-  tools: z.record(z.string().min(1), z.custom(hasFields(), 'must be a tool object')),
-  agents: z.array(Agent.omit({ source: true })),
-  mcpServers: z.record(McpServerName, McpServer),
-  workspace: z.string('must be the path of a folder').min(1),
-  addDirs: z.array(z.string('must be the path of a folder').min(1)),
-  rules: z.array(z.string('must be a rule, such as "allow bash"')),
-  approve: z.custom(isFunction, 'must be a function'),
-  approveMs: z.int(`must be a whole number from 1 to ${maxMs} (milliseconds)`).min(1).max(maxMs),
-  limits: LimitsGiven,
-  budgets: budgetNames,
-  routes: z.record(
-    z.string().min(1),
-    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)], 'must be a name like "anthropic/…", or a list of such names'),
-  ),
-  effort: Effort,
-  promptCache: PromptCache,
-  compaction: CompactionSettings,
-  prices: Config.shape.prices.unwrap(),
-  store: z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
-  host: z.enum(hostNames),
-  externalsFolder: z.string('must be the path of a folder').refine(isAbsolute, 'must be an absolute path'),
-  sandbox: z.enum(sandboxModes),
-  telemetry: z.union([
-    z.boolean(),
-    z.strictObject({
-      endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-      headers: z.record(z.string(), z.string()).optional(),
-      protocol: z.enum(traceProtocols).optional(),
-      serviceName: z.string().min(1).optional(),
-      content: z.boolean().optional(),
-    }),
-  ]),
-  flows: z.array(z.custom(isFlowDefinition, 'must be a result of `defineFlow`')),
-  dialect: z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
+/** Each is made when its option is given: a program gives few of them. */
+const optionSchemas: Record<keyof RetinueOptions, () => z.ZodType> = {
+  model: () => z.custom(isModel, 'must be a name like "anthropic/…" or a model object of the AI SDK'),
+  tools: () => z.record(z.string().min(1), z.custom(hasFields(), 'must be a tool object')),
+  agents: () => z.array(Agent.omit({ source: true })),
+  mcpServers: () => z.record(McpServerName, McpServer),
+  workspace: () => z.string('must be the path of a folder').min(1),
+  addDirs: () => z.array(z.string('must be the path of a folder').min(1)),
+  rules: () => z.array(z.string('must be a rule, such as "allow bash"')),
+  approve: () => z.custom(isFunction, 'must be a function'),
+  approveMs: () => z.int(`must be a whole number from 1 to ${maxMs} (milliseconds)`).min(1).max(maxMs),
+  limits: () => LimitsGiven,
+  budgets: () => budgetNames,
+  routes: () =>
+    z.record(
+      z.string().min(1),
+      z.union([z.string().min(1), z.array(z.string().min(1)).min(1)], 'must be a name like "anthropic/…", or a list of such names'),
+    ),
+  effort: () => Effort,
+  promptCache: () => PromptCache,
+  compaction: () => CompactionSettings,
+  prices: () => Config.shape.prices.unwrap(),
+  store: () => z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
+  host: () => z.enum(hostNames),
+  externalsFolder: () => z.string('must be the path of a folder').refine(isAbsolute, 'must be an absolute path'),
+  sandbox: () => z.enum(sandboxModes),
+  telemetry: () =>
+    z.union([
+      z.boolean(),
+      z.strictObject({
+        endpoint: z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+        headers: z.record(z.string(), z.string()).optional(),
+        protocol: z.enum(traceProtocols).optional(),
+        serviceName: z.string().min(1).optional(),
+        content: z.boolean().optional(),
+      }),
+    ]),
+  flows: () => z.array(z.custom(isFlowDefinition, 'must be a result of `defineFlow`')),
+  dialect: () => z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
 };
 
 const codes: Partial<Record<string, ErrorCode>> = {
@@ -88,16 +92,16 @@ export function checkOptions(options: RetinueOptions): void {
 
 /** Throws like `checkOptions`. */
 export function checkScopeOptions(options: ScopeOptions): void {
-  checkFields(options, { label: z.string('must be text').max(200), limits: LimitsGiven, budgets: budgetNames, signal, ...traceSchemas });
+  checkFields(options, { label, limits: () => LimitsGiven, budgets: () => budgetNames, signal: () => signal, ...traceSchemas });
 }
 
 /** Throws like `checkOptions`. */
 export function checkFlowOptions(options: FlowStartOptions): void {
   checkFields(options, {
-    label: z.string('must be text').max(200),
-    limits: LimitsGiven,
-    budgets: budgetNames,
-    effort: Effort,
+    label,
+    limits: () => LimitsGiven,
+    budgets: () => budgetNames,
+    effort: () => Effort,
     ...traceSchemas,
   });
 }
@@ -111,24 +115,24 @@ export function checkDelegateOptions(options: TraceOptions): void {
 export function checkQueueOptions(options: QueueOptions): void {
   checkFields(options, {
     ...traceSchemas,
-    queue: z.string('must be the name of a queue').min(1),
-    priority: z.int('must be a whole number from -1000 to 1000').min(-1_000).max(1_000),
-    group: z.string('must be text').min(1).max(100),
-    startAfter: z.date('must be a Date'),
+    queue: () => z.string('must be the name of a queue').min(1),
+    priority: () => z.int('must be a whole number from -1000 to 1000').min(-1_000).max(1_000),
+    group: () => z.string('must be text').min(1).max(100),
+    startAfter: () => z.date('must be a Date'),
   });
 }
 
 /** Throws like `checkOptions`. */
 export function checkAllOptions(options: object): void {
-  checkFields(options, { ...traceSchemas, concurrency: z.int('must be a whole number from 1 to 10000').min(1).max(10_000) });
+  checkFields(options, { ...traceSchemas, concurrency: () => z.int('must be a whole number from 1 to 10000').min(1).max(10_000) });
 }
 
-function checkFields(given: object, schemas: Record<string, z.ZodType>): void {
+function checkFields(given: object, schemas: Record<string, () => z.ZodType>): void {
   for (const [name, value] of Object.entries(given)) {
-    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
-    if (!schema) throw new RetinueError('usage', unknownNameMessage('option', name, Object.keys(schemas)));
+    const makeSchema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+    if (!makeSchema) throw new RetinueError('usage', unknownNameMessage('option', name, Object.keys(schemas)));
     if (value === undefined) continue;
-    const issue = schema.safeParse(value).error?.issues[0];
+    const issue = makeSchema().safeParse(value).error?.issues[0];
     if (!issue) continue;
     const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
     throw new RetinueError(codes[name] ?? 'usage', `\`${[name, ...keys].join('.')}\`: ${describeIssue(issue)}`);

@@ -1,5 +1,6 @@
 // The command line's `Io` on the real process: its streams, signals, files and adapters. Each part is imported when a command uses it.
 import { relative, resolve } from 'node:path';
+import { isatty } from 'node:tty';
 import type { Io, Stop } from '../cli/io.ts';
 import type { PolicyQuestion } from '../config/explain-call.ts';
 import type { Settings } from '../config/settings.ts';
@@ -238,7 +239,8 @@ function createInterruptSource(): Io['onInterrupt'] {
 
 /** Questions are shown on standard error: standard output may be piped into another program. */
 function isInteractive(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+  // Not `process.stdin.isTTY`: that would open a stream, which most commands do not need.
+  return isatty(0) && process.stderr.isTTY === true;
 }
 
 function createAsk(): Io['ask'] {

@@ -4,11 +4,10 @@ import { z } from 'zod';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { watchFiles } from './files/changed-files.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { explainFileError, failure } from './refusal.ts';
-import { loadParser } from './shell/analysis/parser.ts';
-import { shellSubjects } from './shell/analysis/shell-subjects.ts';
 import { createEnvironment, type Environment, findShell, isBash, shellArguments } from './shell/environment.ts';
-import { type CommandOptions, type CommandResult, hasWriteTools, runCommand } from './shell/execution/run-command.ts';
+import type { CommandOptions, CommandResult } from './shell/execution/run-command.ts';
 import { atMostBytes, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
@@ -38,10 +37,23 @@ export interface BashOptions extends CommandOptions {
   secrets?(to: Pick<Rights, 'agent' | 'definition'>): Record<string, string>;
 }
 
+/** Null before `loadAnalysis` has resolved. The analysis is loaded for the first command: it is large, and most runs use no shell. */
+let analysis: typeof import('./shell/analysis/shell-subjects.ts') | null = null;
+
+async function loadAnalysis(): Promise<void> {
+  const [loaded, { loadParser }] = await Promise.all([import('./shell/analysis/shell-subjects.ts'), import('./shell/analysis/parser.ts')]);
+  await loadParser();
+  analysis = loaded;
+}
+
 export function createBash(options: BashOptions): Tool<Input> {
   function readSubjects(command: string, workspace: string): Subject[] {
     const { PATH = '' } = createEnvironment(options.env ?? process.env, workspace);
-    return shellSubjects(command, workspace, { hasBash: isBash(findShell(PATH, workspace)), isConfined: options.sandbox !== null });
+    if (analysis === null) throw new Error('a command was analysed before loadAnalysis resolved');
+    return analysis.shellSubjects(command, workspace, {
+      hasBash: isBash(findShell(PATH, workspace)),
+      isConfined: options.sandbox !== null,
+    });
   }
 
   return {
@@ -50,11 +62,14 @@ export function createBash(options: BashOptions): Tool<Input> {
       'Runs a command with bash in the workspace and returns its output (only the beginning and the end if it is long) and its exit code. Each call is ' +
       'independent: variables, the current directory and processes do not carry over. Background processes are ended when the command ends. Standard input ' +
       `is empty. ${options.sandbox ? 'The command runs in a sandbox: it sees only the workspace and the system, and may have no network.' : ''}`,
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.bash,
     readOnly: false,
     idempotent: false,
     maxOutputBytes: 32_768,
-    prepare: loadParser,
+    prepare: loadAnalysis,
     taint: ['untrusted-file'],
     subjects: (input, { workspace }) => readSubjects(input.command, workspace),
     preview: async () => options.closed ?? null,
@@ -65,8 +80,9 @@ export function createBash(options: BashOptions): Tool<Input> {
       const env = { ...createEnvironment(options.env ?? process.env, cwd), ...options.secrets?.(rights), ...options.marks?.() };
       const argv = shellArguments(findShell(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
-      // After a restart the parser may not be loaded yet.
-      const subjects = async () => loadParser().then(() => readSubjects(input.command, workspace));
+      // After a restart the analysis may not be loaded yet.
+      const subjects = async () => loadAnalysis().then(() => readSubjects(input.command, workspace));
+      const { hasWriteTools, runCommand } = await import('./shell/execution/run-command.ts');
       const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
       const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, files, subjects }, options);
       if (!done.ok) return failure(done.reason);

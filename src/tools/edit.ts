@@ -16,6 +16,7 @@ import {
   toChangedFiles,
   type WriteTarget,
 } from './files/replace-file.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { explainFileError, failure, type Refusal, refuse } from './refusal.ts';
 import { formatCount } from './text.ts';
 
@@ -40,7 +41,10 @@ export const edit: Tool<Input> = {
   description:
     'Replaces a text in a file of the workspace. You must have read the file in this run, and it must not have changed since. `old` must occur ' +
     'exactly once, unless you set `all`. Returns a diff of the change.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.edit,
   readOnly: false,
   portable: true,
   idempotent: false,

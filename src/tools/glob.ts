@@ -6,6 +6,7 @@ import { locateReadable, openDirectory } from './files/confine.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
 import { planGlob } from './search/plan-glob.ts';
@@ -36,7 +37,10 @@ export const glob: Tool<Input> = {
   description:
     `Finds files of the workspace by name; at most ${shownFiles}, sorted by path. Directories, links and files that .gitignore excludes are left out, ` +
     'and so are .git and node_modules unless the pattern begins with their directory.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.glob,
   readOnly: true,
   portable: true,
   idempotent: true,

@@ -7,6 +7,7 @@ import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
 import { isBinary, readStart } from './files/read-file.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
 import { createMatchParser, type Match } from './search/parse-matches.ts';
@@ -42,7 +43,10 @@ export const grep: Tool<Input> = {
     'Finds lines in the files of the workspace by a regular expression. Each result is path:line:text; long lines are cut; ' +
     `at most ${shownLines}, sorted by path. Binary files, links, files over 32 MiB and files that .gitignore excludes are left out, and so are .git and ` +
     'node_modules unless path or glob name them.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.grep,
   readOnly: true,
   portable: true,
   idempotent: true,

@@ -8,6 +8,7 @@ import { entryPath, locateReadable, type OpenDirectory, openDirectory } from './
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
 import { closedNotice, escapeControls } from './text.ts';
 
@@ -25,7 +26,10 @@ export const list: Tool<Input> = {
   description:
     'Lists one directory of the workspace, not recursively. Directories end with /, files show their size, links their target. ' +
     ` At most ${shownEntries} entries, sorted by name.`,
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.list,
   readOnly: true,
   portable: true,
   idempotent: true,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Clock } from '../ports/clock.ts';
 import type { Memories, Memory } from '../ports/notes.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure } from './refusal.ts';
 import { atMostBytes, escapeControls, formatCount, quoteLines } from './text.ts';
 
@@ -34,7 +35,10 @@ export function createMemory({ memories, clock }: { memories: Memories; clock: C
     name: 'memory',
     description:
       'Stores short notes about this workspace for all runs: decisions, conventions, findings. Look here before you investigate something again.',
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.memory,
     readOnly: false,
     idempotent: true,
     timeoutMs: 35_000,

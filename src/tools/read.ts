@@ -6,6 +6,7 @@ import { hashFile, rememberVersion } from './files/file-version.ts';
 import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { previewRead } from './files/preview-path.ts';
 import { type LinesRead, readLines } from './files/read-lines.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure } from './refusal.ts';
 import { formatCount } from './text.ts';
 
@@ -26,7 +27,10 @@ export const read: Tool<Input> = {
   description:
     'Reads a text file of the workspace. Each line is preceded by its number and a tab, which are not part of the file. ' +
     'A long file is returned in parts; the last line of the result then gives the offset of the next part. Long lines are cut.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.read,
   readOnly: true,
   portable: true,
   idempotent: true,

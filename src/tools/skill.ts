@@ -8,6 +8,7 @@ import type { Tool, ToolContext, ToolResult } from '../ports/tool.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { isClosed } from './files/paths.ts';
 import { readWorkspaceFile } from './files/workspace-reader.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure } from './refusal.ts';
 
 export const skillToolName = 'skill';
@@ -35,7 +36,10 @@ export function createSkillTool(skills: readonly Skill[]): Tool<Input> | null {
       'A skill gives you no further rights.',
       `\n\nSkills:\n${skills.map(({ name, description }) => `- ${name}: ${cutText(description)}`).join('\n')}`,
     ].join(' '),
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.skill,
     readOnly: true,
     idempotent: true,
     timeoutMs: 30_000,

@@ -1,6 +1,7 @@
 // The `todo` tool: a list of tasks that the model keeps in its own conversation.
 import { z } from 'zod';
 import type { Tool } from '../ports/tool.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { escapeControls } from './text.ts';
 
 const marks = { pending: '[ ]', in_progress: '[>]', done: '[x]' };
@@ -22,7 +23,10 @@ type Input = z.infer<typeof Input>;
 export const todo: Tool<Input> = {
   name: 'todo',
   description: 'Sets your list of tasks and shows it. Send the complete list each time. Keep one item in progress at a time.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.todo,
   readOnly: true,
   portable: true,
   idempotent: true,

@@ -1,11 +1,10 @@
 // The `websearch` tool: asks a SearXNG instance or Brave.
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { failure, type Refusal, refuse } from './refusal.ts';
 import { cleanResultText } from './text.ts';
 import { withDeadline } from './web/deadline.ts';
-import { readBody } from './web/read-body.ts';
-import { sendGet } from './web/request.ts';
 
 const Input = z.strictObject({ query: z.string().trim().min(1).max(1000).describe('What to search for, as in a search engine.') });
 type Input = z.infer<typeof Input>;
@@ -26,11 +25,15 @@ const unconfigured =
   'websearch has no search engine configured. The user who started Retinue can set SEARXNG_URL to the address of a SearXNG instance ' +
   '(with its json format enabled), or BRAVE_API_KEY. Until then, use webfetch with an address that you know.';
 
+/** What makes requests is loaded for the first one. */
 export function createWebsearch(backend: SearchBackend | null): Tool<Input> {
   return {
     name: 'websearch',
     description: `Searches the web and returns up to ${shownResults} results with title, address and excerpt. Read a page with webfetch before you rely on it.`,
-    input: Input,
+    get input() {
+      return Input;
+    },
+    inputSchema: inputSchemas.websearch,
     readOnly: true,
     idempotent: true,
     timeoutMs: timeoutMs + 2000,
@@ -66,6 +69,7 @@ async function querySearch(backend: SearchBackend, query: string, signal: AbortS
         ? { 'x-subscription-token': backend.apiKey }
         : { authorization: `Bearer ${backend.apiKey}` };
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'Retinue (websearch)', ...key };
+  const [{ readBody }, { sendGet }] = await Promise.all([import('./web/read-body.ts'), import('./web/request.ts')]);
   const got = await sendGet({ url, headers, allows: () => true, signal });
   if (!got.ok) return got;
   const { statusCode = 0 } = got.response;

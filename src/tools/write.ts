@@ -14,6 +14,7 @@ import {
   staleMessage,
   toChangedFiles,
 } from './files/replace-file.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { explainFileError, failure } from './refusal.ts';
 
 const Input = z.strictObject({
@@ -27,7 +28,10 @@ export const write: Tool<Input> = {
   description:
     'Writes a text file of the workspace: creates it, or replaces its whole content. Readers never see a half-written file. ' +
     'Fails if the file has changed since you last read it. To change part of a file, use edit.',
-  input: Input,
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.write,
   readOnly: false,
   portable: true,
   idempotent: true,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
-import type { Agent } from '../../src/contract/agent.ts';
+import { Agent } from '../../src/contract/agent.ts';
 
 const made = (name: string, source: string): Agent => ({ name, description: 'd', prompt: 'p', source });
 
@@ -25,6 +25,10 @@ describe('the built-in agents', () => {
     expect(description).toMatch(/^[^\n]{40,200}\.$/);
     expect(prompt.split('\n').length).toBeGreaterThanOrEqual(5);
     expect(prompt.split('\n').length).toBeLessThanOrEqual(15);
+  });
+
+  test.each(builtInAgents)('$name is valid; a catalog does not check that again', (agent) => {
+    expect(Agent.parse(agent)).toEqual(agent);
   });
 });
 

@@ -1,7 +1,9 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createAgentCatalog } from '../../src/config/agents.ts';
+import { anchorAgent } from '../../src/config/anchor-rules.ts';
 import { addTrust } from '../../src/config/trust.ts';
 import { agentText, createTestWorkspace, type TestWorkspace } from '../support/workspace.ts';
 
@@ -33,6 +35,12 @@ describe('agent files', () => {
     const catalog = createAgentCatalog(fixture.settings());
     expect(catalog.list().map(({ name }) => name)).toEqual([...builtIn, 'a', 'b', 'c', 'd']);
     expect(catalog.get('c')?.prompt).toBe('You are c.');
+  });
+
+  it('are the only ones whose rules may name paths', () => {
+    using fixture = createTestWorkspace();
+    const options = { workspace: fixture.folder, env: fixture.env };
+    for (const agent of builtInAgents) expect(anchorAgent(agent, options)).toEqual(agent);
   });
 
   it('leave only the built-in agents if there are none', () => {

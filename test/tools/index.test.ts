@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Skill } from '../../src/ports/skill.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { builtInTools, workspaceTools } from '../../src/tools/index.ts';
@@ -28,6 +29,18 @@ test('lists the tools in order with their parameters', () => {
     'scratchpad {action, text?}',
   ]);
   expect(workspaceTools.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep']);
+});
+
+// `npx vitest run test/tools/index.test.ts -u` writes the file again. What models see is recorded and hashed, so order counts.
+test('the stored JSON Schemas are those of the parameters', async () => {
+  const skills = [{ name: 'x', description: 'x', folder: '/', source: 'x' } as unknown as Skill];
+  const tools = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null }, skills });
+  const schemas = tools.map((tool) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: 'input' });
+    return [tool.name, schema];
+  });
+  await expect(`${JSON.stringify(Object.fromEntries(schemas), null, 2)}\n`).toMatchFileSnapshot('../../src/tools/input-schemas.json');
+  for (const { name, inputSchema } of tools) expect(inputSchema).toEqual(Object.fromEntries(schemas)[name]);
 });
 
 test('declares for each tool whether it changes something and may be repeated', () => {

@@ -75,14 +75,15 @@ function limitSettings(args: Args): LimitsGiven {
     return given === undefined ? {} : { [key]: parse(`--${name}`, given) };
   };
   const integer = (min: number, max: number) => (flag: string, text: string) => parseIntegerFlag(flag, text, { min, max });
-  return LimitsGiven.parse({
+  const given = {
     ...limit('maxTurns', 'max-turns', integer(1, 500)),
     ...limit('timeoutMs', 'timeout', parseDurationFlag),
     ...limit('maxCostUsd', 'budget-usd', parseUsdFlag),
     ...limit('maxTokens', 'budget-tokens', integer(1, 1_000_000_000)),
     ...limit('maxConcurrent', 'max-concurrent', integer(1, 10_000)),
     ...limit('maxDepth', 'max-depth', integer(0, 16)),
-  });
+  };
+  return Object.keys(given).length === 0 ? {} : LimitsGiven.parse(given);
 }
 
 /** How long a question waits for a person at a terminal, in milliseconds. */

@@ -5,7 +5,9 @@ import { effortLevels } from '../../contract/effort.ts';
 import type { DelegationReply, DelegationRequest, DialectContext, DialectResult, DialectTool } from '../../ports/dialect.ts';
 import { toOneLine } from '../shared/one-line.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { createRefusal, formatChildren } from './render.ts';
+import { createStoredSchema } from './stored-schema.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const nameList = (description: string) => z.array(z.string().min(1)).describe(description);
@@ -34,7 +36,7 @@ const Task = z.strictObject({
   label: z.string().min(1).max(200).optional().describe('A short name that identifies the run in results.'),
 });
 
-const Input = z.strictObject({
+export const Input = z.strictObject({
   tasks: z.array(Task).min(1).max(16).describe('The tasks. They run in parallel.'),
   wait_seconds: WaitSeconds.optional().describe(
     'How long to wait for the results. 0 starts the runs in the background. Runs that are not finished by then continue.',
@@ -64,7 +66,7 @@ export const delegateTool: DialectTool<Input> = {
     const lines = agents.map((agent) => `- ${agent.name}: ${toOneLine(agent.description, 300)}`);
     return `${description}\n\nAgents:\n${lines.join('\n')}`;
   },
-  input: Input,
+  input: createStoredSchema(inputSchemas.delegate, () => Input),
   readOnly: false,
   toRequest,
   fromReply,

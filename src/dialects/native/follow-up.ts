@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import type { ChildReply, DelegationRequest, DialectResult, DialectTool } from '../../ports/dialect.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
+import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { createRefusal, formatApplied, formatChildren } from './render.ts';
+import { createStoredSchema } from './stored-schema.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const Id = z.string().min(1).max(100);
@@ -10,7 +12,7 @@ const Ids = z.array(Id).max(1000);
 
 const defaultPageChars = 5_000;
 
-const Wait = z.strictObject({
+export const Wait = z.strictObject({
   ids: Ids.optional().describe('The runs to wait for. Default: all unfinished runs.'),
   mode: z.enum(['all', 'any']).optional().describe('Wait until all of them have finished (default) or any one has.'),
   seconds: WaitSeconds.optional().describe('The maximum time to wait. 0 only shows the current state.'),
@@ -21,7 +23,7 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   description: () =>
     'Waits for delegated runs without using tokens. Returns the results of finished runs and the state of the others. ' +
     'With seconds 0 it only shows the current state. Do not poll: one call can wait until the runs have finished.',
-  input: Wait,
+  input: createStoredSchema(inputSchemas.delegate_wait, () => Wait),
   readOnly: true,
   toRequest: (input, context) => ({
     kind: 'wait',
@@ -36,7 +38,7 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   },
 };
 
-const Message = z.strictObject({
+export const Message = z.strictObject({
   id: Id.describe('The run.'),
   text: z.string().min(1).max(65_536).describe('The message.'),
 });
@@ -46,7 +48,7 @@ const message: DialectTool<z.infer<typeof Message>> = {
   description: () =>
     'Sends a message to a delegated run. An active run reads it at its next turn, and a paused run continues with it. ' +
     'For a finished run it starts a follow-up run that keeps the whole conversation.',
-  input: Message,
+  input: createStoredSchema(inputSchemas.delegate_message, () => Message),
   readOnly: false,
   repeatable: false,
   toRequest: (input) => ({ kind: 'message', id: input.id, text: input.text }),
@@ -67,7 +69,7 @@ function formatDelivery({ view }: ChildReply & { ok: true }, request: Delegation
   return 'The message was delivered. The run reads it at its next turn.';
 }
 
-const Read = z.strictObject({
+export const Read = z.strictObject({
   id: Id.describe('The run.'),
   part: z
     .enum(['summary', 'diff', 'log', 'artifact'])
@@ -79,7 +81,7 @@ const Read = z.strictObject({
 const read: DialectTool<z.infer<typeof Read>> = {
   name: 'delegate_read',
   description: () => 'Reads, page by page, what did not fit into the result of a delegated run.',
-  input: Read,
+  input: createStoredSchema(inputSchemas.delegate_read, () => Read),
   readOnly: true,
   toRequest: ({ id, part, offset = 0, limit = defaultPageChars }) => ({ kind: 'read', id, part, offset, limit }),
   fromReply(reply, request) {
@@ -93,7 +95,7 @@ const read: DialectTool<z.infer<typeof Read>> = {
   },
 };
 
-const Cancel = z.strictObject({
+export const Cancel = z.strictObject({
   ids: Ids.min(1).describe('The runs to stop.'),
   reason: z.string().max(2000).optional().describe('The reason. It is recorded with the run.'),
 });
@@ -101,7 +103,7 @@ const Cancel = z.strictObject({
 const cancel: DialectTool<z.infer<typeof Cancel>> = {
   name: 'delegate_cancel',
   description: () => 'Stops delegated runs and every run that they delegated. Changes that they made are kept.',
-  input: Cancel,
+  input: createStoredSchema(inputSchemas.delegate_cancel, () => Cancel),
   readOnly: false,
   toRequest: (input) => ({ kind: 'cancel', ids: input.ids, reason: input.reason ?? null }),
   fromReply: (reply) => (reply.kind === 'children' ? formatChildren(reply.children, formatRequestedId) : createRefusal(reply)),

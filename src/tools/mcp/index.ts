@@ -8,8 +8,8 @@ import type { McpServer } from '../../contract/mcp-server.ts';
 import type { AnyTool } from '../../ports/tool.ts';
 import type { ToolSource, ToolSourceResult } from '../../ports/tool-source.ts';
 import { canonical } from '../../text/canonical.ts';
-import { type Connection, type ConnectionDeps, createConnection } from './connection.ts';
-import { createServerTools, type ServerTools } from './create-tools.ts';
+import type { Connection, ConnectionDeps } from './connection.ts';
+import type { ServerTools } from './create-tools.ts';
 import type { ToolListing } from './list-tools.ts';
 import { findToolPatterns, type Servers, selectServers } from './select-servers.ts';
 
@@ -31,12 +31,14 @@ interface ConnectedServer {
   made: { from: ToolListing; tools: Promise<ServerTools> } | null;
 }
 
-/** Connections are opened on first use. */
+/** Connections are opened on first use, and what opens them is loaded then. */
 export function createMcp(options: McpOptions): Mcp {
   const connected = new Map<string, ConnectedServer>();
   let isClosed = false;
 
-  function findOrCreate(name: string, server: McpServer): ConnectedServer {
+  async function findOrCreate(name: string, server: McpServer): Promise<ConnectedServer> {
+    const { createConnection } = await import('./connection.ts');
+    if (isClosed) throw new Error('the connection is closed');
     const key = canonical([name, server]);
     const found = connected.get(key) ?? { connection: createConnection(server, options), made: null };
     connected.set(key, found);
@@ -44,8 +46,7 @@ export function createMcp(options: McpOptions): Mcp {
   }
 
   async function probe(name: string, server: McpServer): Promise<ServerTools> {
-    if (isClosed) throw new Error('the connection is closed');
-    const found = findOrCreate(name, server);
+    const [found, { createServerTools }] = await Promise.all([findOrCreate(name, server), import('./create-tools.ts')]);
     const listing = await found.connection.list();
     if (found.made?.from !== listing) found.made = { from: listing, tools: createServerTools(name, server, listing, found.connection) };
     return found.made.tools;

@@ -33,15 +33,22 @@ const v6: [string, number][] = [
   ['3fff::', 20],
 ];
 
-const special = new BlockList();
-for (const [net, bits] of v4) special.addSubnet(net, bits, 'ipv4');
-for (const [net, bits] of v6) special.addSubnet(net, bits, 'ipv6');
+/** Made at first use, because most runs fetch nothing. */
+let lists: { special: BlockList; global: BlockList } | null = null;
 
-const global = new BlockList();
-global.addSubnet('2000::', 3, 'ipv6');
+function createLists(): { special: BlockList; global: BlockList } {
+  const special = new BlockList();
+  for (const [net, bits] of v4) special.addSubnet(net, bits, 'ipv4');
+  for (const [net, bits] of v6) special.addSubnet(net, bits, 'ipv6');
+  const global = new BlockList();
+  global.addSubnet('2000::', 3, 'ipv6');
+  return { special, global };
+}
 
 /** For an IP address, not a name. IPv4 embedded in IPv6 (mapped, NAT64, 6to4 or ISATAP) is never public. */
 export function isPublicAddress(address: string): boolean {
+  lists ??= createLists();
+  const { special, global } = lists;
   const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) === 4) return !special.check(plain, 'ipv4');
   return isIP(plain) === 6 && global.check(plain, 'ipv6') && !special.check(plain, 'ipv6') && !isIsatap(plain);
