@@ -8,10 +8,12 @@ const stamp = 'node_modules/.cache/retinue/built-from';
 const folders = ['src', 'web', 'examples/demo'];
 const files = [
   'scripts/build.mjs',
+  'scripts/defer-constants.mjs',
   'scripts/english-only.mjs',
   'scripts/lazy-prices.mjs',
   'scripts/look-up-builtins.mjs',
   'scripts/slim-undici.mjs',
+  'scripts/syntax.mjs',
   'tsconfig.json',
   'tsconfig.build.json',
   'package.json',
