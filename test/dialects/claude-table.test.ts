@@ -1,5 +1,6 @@
 // The tools of the claude dialect as tables: the requests of calls, and the results in the shapes of Claude Code.
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { renderResultParts } from '../../src/conversation/result-parts.ts';
 import type { DialectResult } from '../../src/ports/dialect.ts';
 import {
@@ -266,7 +267,7 @@ test.each([
 });
 
 test('the tools and parameters of Claude Code 2.1.325, less those that Retinue refuses', () => {
-  const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys((input as { shape?: object } & typeof input).shape ?? {})]);
+  const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys(z.toJSONSchema(input, { io: 'input' }).properties ?? {})]);
   const launch = ['description', 'prompt', 'subagent_type', 'model', 'effort', 'run_in_background', 'name', 'isolation'];
   expect(parameters).toEqual([
     ['Agent', launch],

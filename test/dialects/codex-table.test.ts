@@ -1,5 +1,6 @@
 // The five tools of the codex dialect as tables: the requests of calls, and the results as Codex writes them.
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { effortLevels } from '../../src/contract/effort.ts';
 import {
   createEndedChild,
@@ -225,7 +226,7 @@ describe('results', () => {
 });
 
 test('the parameters and results of Codex 0.166.0, less those that Retinue refuses', () => {
-  const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys((input as { shape?: object } & typeof input).shape ?? {})]);
+  const parameters = dialect.tools.map(({ name, input }) => [name, Object.keys(z.toJSONSchema(input, { io: 'input' }).properties ?? {})]);
   expect(parameters).toEqual([
     ['spawn_agent', ['message', 'items', 'agent_type', 'fork_context', 'model', 'reasoning_effort']],
     ['send_input', ['target', 'message', 'items', 'interrupt']],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Input } from '../../src/dialects/native/delegate.ts';
-import { Cancel, Message, Read, Wait } from '../../src/dialects/native/follow-up.ts';
+import { Apply, Cancel, Message, Read, Wait } from '../../src/dialects/native/follow-up.ts';
 import { native } from '../../src/dialects/native.ts';
 
 const inputs: Record<string, z.ZodType> = {
@@ -10,6 +10,7 @@ const inputs: Record<string, z.ZodType> = {
   delegate_message: Message,
   delegate_read: Read,
   delegate_cancel: Cancel,
+  delegate_apply: Apply,
 };
 const toJson = (schema: z.ZodType) => {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input' });

@@ -109,7 +109,7 @@ const cancel: DialectTool<z.infer<typeof Cancel>> = {
   fromReply: (reply) => (reply.kind === 'children' ? formatChildren(reply.children, formatRequestedId) : createRefusal(reply)),
 };
 
-const Apply = z.strictObject({
+export const Apply = z.strictObject({
   ids: Ids.min(1).describe('The runs, in the order in which their changes are merged.'),
   check: z.boolean().optional().describe('Only say what would happen.'),
 });
@@ -119,7 +119,7 @@ export const applyTool: DialectTool<z.infer<typeof Apply>> = {
   description: () =>
     'Merges what finished runs changed in their own copy of the files (isolation worktree) into your files. ' +
     'A change that does not fit leaves out that run alone, and the paths are named.',
-  input: Apply,
+  input: createStoredSchema(inputSchemas.delegate_apply, () => Apply),
   readOnly: false,
   toRequest: (input) => ({ kind: 'apply', ids: input.ids, check: input.check ?? false }),
   fromReply: (reply, request) => (reply.kind === 'applied' ? formatApplied(reply, request) : createRefusal(reply)),
