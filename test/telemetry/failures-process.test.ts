@@ -1,6 +1,6 @@
 // What happens to traces when the process dies, when nobody receives them, and when nobody asked for them.
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -171,29 +171,34 @@ function recorder(file: string): string {
     registerHooks({ load });`;
 }
 
+/** The source files of all modules that were loaded, from their source maps. */
 function readLoaded(file: string): string {
-  const urls = readFileSync(file, 'utf8').split('\n');
-  return urls.flatMap((url) => (url.startsWith('file:') ? [readFileSync(fileURLToPath(url), 'utf8')] : [])).join('\n');
+  const maps = readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((url) => (url.startsWith('file:') ? [`${fileURLToPath(url)}.map`] : []));
+  return maps
+    .flatMap((map) => (existsSync(map) ? (JSON.parse(readFileSync(map, 'utf8')) as { sources: string[] }).sources : []))
+    .join('\n');
 }
 
 describe('without telemetry', () => {
-  /** The files that `retinue run` loads. */
-  async function loadedCode(env: Record<string, string>): Promise<string> {
+  /** The source files of what `retinue run` loads. */
+  async function loadedSources(env: Record<string, string>): Promise<string> {
     using place = createPlace(simple, { ...env, NODE_OPTIONS: '--import ./record.mjs' });
     writeFileSync(join(place.folder, 'record.mjs'), recorder(join(place.folder, 'loaded')));
     expect((await place.run('run', 'go')).out).toBe('done\n');
     return readLoaded(join(place.folder, 'loaded'));
   }
-  const traces = /#region (src\/telemetry\/|node_modules\/@opentelemetry\/)/;
+  const traces = /(\/src\/telemetry\/|\/node_modules\/@opentelemetry\/)/;
 
   it.each([
     ['no variables', {}],
     ['OTEL_SDK_DISABLED', { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
     ['OTEL_TRACES_EXPORTER=none', { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }],
   ])('nothing of it is loaded: %s', async (_, env) => {
-    const code = await loadedCode(env);
-    expect(code).toContain('#region src/kernel/');
-    expect(code).not.toMatch(traces);
+    const sources = await loadedSources(env);
+    expect(sources).toContain('/src/kernel/');
+    expect(sources).not.toMatch(traces);
   });
 
   it('nothing of it is loaded by a program that uses the library', async () => {
@@ -208,15 +213,15 @@ describe('without telemetry', () => {
     );
     const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', './record.mjs', 'program.mjs'], { cwd: folder, env });
-    const code = readLoaded(join(folder, 'loaded'));
+    const sources = readLoaded(join(folder, 'loaded'));
     rmSync(folder, { recursive: true, force: true });
     expect(stdout).toBe('done\n');
-    expect(code).toContain('#region src/kernel/');
-    expect(code).not.toMatch(traces);
+    expect(sources).toContain('/src/kernel/');
+    expect(sources).not.toMatch(traces);
   });
 
   it('is what the variables change: with them it is loaded', async () => {
     await using receiver = await startReceiver();
-    expect(await loadedCode({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint })).toMatch(traces);
+    expect(await loadedSources({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint })).toMatch(traces);
   });
 });
