@@ -69,7 +69,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
   }
 }
 
-/** In one piece if the model can do that. `onWhole` is told whether one is being waited for. */
+/** Asks for the answer in one piece if the model supports that. `onWhole` is called with whether such an answer is pending. */
 async function openAnswer(
   model: ModelCall['model'],
   options: LanguageModelV4CallOptions,

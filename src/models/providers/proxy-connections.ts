@@ -7,8 +7,11 @@ import { type Connection, idleLimits, requestLimits, type TakeConnection } from 
 // The index of undici does this, but loads much more. The agent needs it for tunnels.
 Dispatcher.prototype.connect ??= connect;
 
+/** An attempt to connect through the agent cannot be cancelled, so that it must end without the caller. */
+const connectTimeout = 30_000;
+
 export function createProxyConnections(origin: string): TakeConnection {
-  const agent = new EnvHttpProxyAgent({ ...idleLimits, allowH2: false, connectTimeout: 0 });
+  const agent = new EnvHttpProxyAgent({ ...idleLimits, allowH2: false, connectTimeout });
   const connection: Connection = {
     // With the limits, because the agent does not give its own to all its clients.
     dispatch: (options, handler) => void agent.dispatch({ ...options, ...requestLimits, origin }, handler),
