@@ -106,6 +106,11 @@ describe('damage', () => {
     ['of the base', "UPDATE facts SET data = '{' WHERE position = 1", 1],
     ['of the difference', "UPDATE facts SET data = '{' WHERE position = 2", 2],
     ['by a base that does not exist', 'UPDATE facts SET base = 99 WHERE position = 2', 2],
+    [
+      'by a base of a size that no other fact may multiply',
+      `UPDATE facts SET data = json_set(data, '$.text', '${'x'.repeat(12_300)}') WHERE position = 1`,
+      2,
+    ],
   ])('%s is reported with the run and the number of a fact', async (_, sql, seq) => {
     const store = await openSqliteStore({ path: directory.db });
     await append(store, createFacts(root, 1, [similar(1), similar(2)]));

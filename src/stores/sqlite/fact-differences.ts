@@ -41,6 +41,8 @@ type Bases = Map<string, Base>;
 
 /** Longer facts are mostly texts of their own. */
 const maxBaseLength = 4_096;
+/** The same in UTF-8. */
+export const maxBaseBytes = 3 * maxBaseLength;
 /** A patch may have at most this part of the length. A longer one means that the base no longer fits: the fact becomes the next base. */
 const maxPatchPart = 2 / 3;
 const maxTrees = 64;

@@ -6,7 +6,7 @@ import type { Crash } from '../../ports/crash.ts';
 import type { OrderAuthenticator } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
 import { signStoredRuns } from './run-tags.ts';
-import { createSubSessionsView, createWholeFactsView } from './sub-sessions-view.ts';
+import { createSubSessionsView, wholeFactsView } from './views.ts';
 
 /** Marks a file as a Retinue database in the header field that SQLite reserves for this: "Rtnu". */
 export const applicationId = 0x52746e75;
@@ -168,7 +168,7 @@ const limitTable = `
 const addBases = `
   ALTER TABLE facts ADD COLUMN base INTEGER;
   DROP VIEW sub_sessions;
-  ${createWholeFactsView()}
+  ${wholeFactsView}
   ${createSubSessionsView('whole_facts')}
 `;
 

@@ -1,19 +1,17 @@
-// Views for people who read the database with SQL. Retinue itself does not use them.
-import { selectHash } from './fact-columns.ts';
+// Views for people who read the database with SQL. Retinue itself does not use them. Their texts are part of the schema that a migration creates, so they
+// never change: a new version of a view is a new migration.
 
 /** Facts with their whole data, as Retinue reads them. */
-export function createWholeFactsView(): string {
-  return `
+export const wholeFactsView = `
   CREATE VIEW whole_facts AS
     SELECT
       f.position, f.run, f.seq, f.tree,
       CASE WHEN f.at GLOB '*[^0-9]*' THEN f.at ELSE strftime('%Y-%m-%dT%H:%M:%fZ', f.at / 1000.0, 'unixepoch') END AS at,
       f.v, f.type,
       CASE WHEN json_valid(f.data) AND json_valid(b.data) THEN json_patch(b.data, f.data) ELSE f.data END AS data,
-      ${selectHash('f.hash')} AS hash
+      CASE typeof(f.hash) WHEN 'blob' THEN lower(hex(f.hash)) ELSE f.hash END AS hash
     FROM facts AS f LEFT JOIN facts AS b ON b.position = f.base;
 `;
-}
 
 /**
  * Delegated runs with the columns of OpenFork's table SubSessions. The permissions are the rulesets of the run and of all its ancestors.
