@@ -135,7 +135,10 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[
   return dialect.tools.map((tool) => ({
     name: tool.name,
     description: tool.description(context),
-    input: tool.input,
+    get input() {
+      return tool.input;
+    },
+    ...(tool.inputSchema && { inputSchema: tool.inputSchema }),
     readOnly: tool.readOnly,
     idempotent: tool.repeatable ?? true,
     ...(tool.polls && { polls: true }),

@@ -4,7 +4,7 @@ import type { Brief } from '../contract/brief.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
-import type { Json } from '../contract/json.ts';
+import type { Json, JsonObject } from '../contract/json.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { ChildView, DelegationApply, Page, ReadPart } from './delegation.ts';
 import type { Memory } from './notes.ts';
@@ -73,6 +73,8 @@ export interface DialectTool<I = unknown> {
   title?: string;
   description(context: Omit<DialectContext, 'call'>): string;
   input: z.ZodType<I>;
+  /** The JSON Schema that models of runs see; derived from `input` if absent. */
+  inputSchema?: JsonObject;
   /** Schema of `structured`, if results have it. */
   output?: z.ZodType;
   readOnly: boolean;

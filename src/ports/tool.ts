@@ -83,7 +83,7 @@ export interface ToolResult {
 export interface Tool<I = unknown> {
   name: string;
   description: string;
-  /** Checks and types the arguments. */
+  /** Checks and types the arguments. Built-in tools have a getter, so that a start makes no schema of a tool that is not called. */
   input: z.ZodType<I>;
   /** The result of a call that `input` does not accept; `problem` names the parameter. */
   invalidInput?(problem: string): string;

@@ -7,7 +7,6 @@ import { toOneLine } from '../shared/one-line.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { createRefusal, formatChildren } from './render.ts';
-import { createStoredSchema } from './stored-schema.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const nameList = (description: string) => z.array(z.string().min(1)).describe(description);
@@ -36,7 +35,7 @@ const Task = z.strictObject({
   label: z.string().min(1).max(200).optional().describe('A short name that identifies the run in results.'),
 });
 
-export const Input = z.strictObject({
+const Input = z.strictObject({
   tasks: z.array(Task).min(1).max(16).describe('The tasks. They run in parallel.'),
   wait_seconds: WaitSeconds.optional().describe(
     'How long to wait for the results. 0 starts the runs in the background. Runs that are not finished by then continue.',
@@ -66,7 +65,10 @@ export const delegateTool: DialectTool<Input> = {
     const lines = agents.map((agent) => `- ${agent.name}: ${toOneLine(agent.description, 300)}`);
     return `${description}\n\nAgents:\n${lines.join('\n')}`;
   },
-  input: createStoredSchema(inputSchemas.delegate, () => Input),
+  get input() {
+    return Input;
+  },
+  inputSchema: inputSchemas.delegate,
   readOnly: false,
   toRequest,
   fromReply,

@@ -4,7 +4,6 @@ import type { ChildReply, DelegationRequest, DialectResult, DialectTool } from '
 import { resolveWaitMs } from '../shared/wait-time.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
 import { createRefusal, formatApplied, formatChildren } from './render.ts';
-import { createStoredSchema } from './stored-schema.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const Id = z.string().min(1).max(100);
@@ -12,7 +11,7 @@ const Ids = z.array(Id).max(1000);
 
 const defaultPageChars = 5_000;
 
-export const Wait = z.strictObject({
+const Wait = z.strictObject({
   ids: Ids.optional().describe('The runs to wait for. Default: all unfinished runs.'),
   mode: z.enum(['all', 'any']).optional().describe('Wait until all of them have finished (default) or any one has.'),
   seconds: WaitSeconds.optional().describe('The maximum time to wait. 0 only shows the current state.'),
@@ -23,7 +22,10 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   description: () =>
     'Waits for delegated runs without using tokens. Returns the results of finished runs and the state of the others. ' +
     'With seconds 0 it only shows the current state. Do not poll: one call can wait until the runs have finished.',
-  input: createStoredSchema(inputSchemas.delegate_wait, () => Wait),
+  get input() {
+    return Wait;
+  },
+  inputSchema: inputSchemas.delegate_wait,
   readOnly: true,
   toRequest: (input, context) => ({
     kind: 'wait',
@@ -38,7 +40,7 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   },
 };
 
-export const Message = z.strictObject({
+const Message = z.strictObject({
   id: Id.describe('The run.'),
   text: z.string().min(1).max(65_536).describe('The message.'),
 });
@@ -48,7 +50,10 @@ const message: DialectTool<z.infer<typeof Message>> = {
   description: () =>
     'Sends a message to a delegated run. An active run reads it at its next turn, and a paused run continues with it. ' +
     'For a finished run it starts a follow-up run that keeps the whole conversation.',
-  input: createStoredSchema(inputSchemas.delegate_message, () => Message),
+  get input() {
+    return Message;
+  },
+  inputSchema: inputSchemas.delegate_message,
   readOnly: false,
   repeatable: false,
   toRequest: (input) => ({ kind: 'message', id: input.id, text: input.text }),
@@ -69,7 +74,7 @@ function formatDelivery({ view }: ChildReply & { ok: true }, request: Delegation
   return 'The message was delivered. The run reads it at its next turn.';
 }
 
-export const Read = z.strictObject({
+const Read = z.strictObject({
   id: Id.describe('The run.'),
   part: z
     .enum(['summary', 'diff', 'log', 'artifact'])
@@ -81,7 +86,10 @@ export const Read = z.strictObject({
 const read: DialectTool<z.infer<typeof Read>> = {
   name: 'delegate_read',
   description: () => 'Reads, page by page, what did not fit into the result of a delegated run.',
-  input: createStoredSchema(inputSchemas.delegate_read, () => Read),
+  get input() {
+    return Read;
+  },
+  inputSchema: inputSchemas.delegate_read,
   readOnly: true,
   toRequest: ({ id, part, offset = 0, limit = defaultPageChars }) => ({ kind: 'read', id, part, offset, limit }),
   fromReply(reply, request) {
@@ -95,7 +103,7 @@ const read: DialectTool<z.infer<typeof Read>> = {
   },
 };
 
-export const Cancel = z.strictObject({
+const Cancel = z.strictObject({
   ids: Ids.min(1).describe('The runs to stop.'),
   reason: z.string().max(2000).optional().describe('The reason. It is recorded with the run.'),
 });
@@ -103,13 +111,16 @@ export const Cancel = z.strictObject({
 const cancel: DialectTool<z.infer<typeof Cancel>> = {
   name: 'delegate_cancel',
   description: () => 'Stops delegated runs and every run that they delegated. Changes that they made are kept.',
-  input: createStoredSchema(inputSchemas.delegate_cancel, () => Cancel),
+  get input() {
+    return Cancel;
+  },
+  inputSchema: inputSchemas.delegate_cancel,
   readOnly: false,
   toRequest: (input) => ({ kind: 'cancel', ids: input.ids, reason: input.reason ?? null }),
   fromReply: (reply) => (reply.kind === 'children' ? formatChildren(reply.children, formatRequestedId) : createRefusal(reply)),
 };
 
-export const Apply = z.strictObject({
+const Apply = z.strictObject({
   ids: Ids.min(1).describe('The runs, in the order in which their changes are merged.'),
   check: z.boolean().optional().describe('Only say what would happen.'),
 });
@@ -119,7 +130,10 @@ export const applyTool: DialectTool<z.infer<typeof Apply>> = {
   description: () =>
     'Merges what finished runs changed in their own copy of the files (isolation worktree) into your files. ' +
     'A change that does not fit leaves out that run alone, and the paths are named.',
-  input: createStoredSchema(inputSchemas.delegate_apply, () => Apply),
+  get input() {
+    return Apply;
+  },
+  inputSchema: inputSchemas.delegate_apply,
   readOnly: false,
   toRequest: (input) => ({ kind: 'apply', ids: input.ids, check: input.check ?? false }),
   fromReply: (reply, request) => (reply.kind === 'applied' ? formatApplied(reply, request) : createRefusal(reply)),
