@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createProcessExecutor } from '../../src/hosts/process.ts';
-import type { Runtime } from '../../src/kernel/runtime.ts';
+import type { Client } from '../../src/kernel/runtime.ts';
 import { modelObjectToHandle } from '../../src/models/model-object.ts';
 import { createModels } from '../../src/models/models.ts';
 import { withPrices } from '../../src/models/prices.ts';
@@ -42,7 +42,7 @@ export interface DelegatedFigures {
   bytes: number | null;
 }
 
-/** `times` groups of `n` children, one group after the other. The runtime is open before the time counts. */
+/** `times` groups of `n` children of one client, one group after the other. The runtime is open before the time counts. */
 export async function runDelegated(n: number, times: number, delegation: Delegation): Promise<DelegatedFigures> {
   const { store, models, model, host, task = 'child' } = delegation;
   let bytes: number | null = null;
@@ -55,7 +55,9 @@ export async function runDelegated(n: number, times: number, delegation: Delegat
     store,
     async (runtime) => {
       const [wall, cpu] = [performance.now(), process.cpuUsage()];
-      for (let time = 0; time < times; time++) await runGroup(runtime, n, task);
+      const client = await runtime.client({ limits });
+      for (let time = 0; time < times; time++) await runGroup(client, n, task);
+      await client.close();
       const { user, system } = process.cpuUsage(cpu);
       return { wallMs: performance.now() - wall, cpuMs: (user + system) / 1000 };
     },
@@ -64,8 +66,7 @@ export async function runDelegated(n: number, times: number, delegation: Delegat
   return { ...figures, bytes };
 }
 
-async function runGroup(runtime: Runtime, n: number, task: string): Promise<void> {
-  const client = await runtime.client({ limits });
+async function runGroup(client: Client, n: number, task: string): Promise<void> {
   await Promise.all(
     Array.from({ length: n }, async (_, at) => {
       const { outcome } = await client.delegate({ task: `${task} ${at}`, agent: 'explore' });
@@ -73,7 +74,6 @@ async function runGroup(runtime: Runtime, n: number, task: string): Promise<void
       if (status !== 'completed') throw new Error(JSON.stringify(error));
     }),
   );
-  await client.close();
 }
 
 function createExecutor() {

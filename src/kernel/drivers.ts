@@ -111,7 +111,7 @@ export async function pinAndStart(run: Run, services: Services, { isExternal = f
     { hash: toolsHash, content: toolsText },
   ];
   if (history !== null) blobs.push({ hash: pinned.historyHash as string, content: history });
-  void run.record([{ type: 'run.started', data }], { blobs });
+  void run.record([{ type: 'run.started', data }], { blobs, canWait: true });
   return pinned;
 }
 

@@ -6,6 +6,7 @@
 // J3. One call of `record` is one transaction, and the facts of a tree are committed in the order recorded.
 // J4. One tree's failure (fenced, conflict) never affects another tree. A lost tree accepts no further facts until it is claimed again.
 // J5. Misuse (a run that is not open, data that is not JSON) throws before anything changes.
+// J6. Facts that can wait are committed one turn of the event loop later, unless a commit comes first: a request that they announce is sent before.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft, Fact, FactOf } from '../contract/fact.ts';
@@ -36,6 +37,8 @@ export interface RecordOptions {
   consumed?: string[];
   /** For a new tree that a worker will drive: it gets this job and no owner. */
   job?: JobOptions;
+  /** Nothing depends on their commit (J6). */
+  canWait?: boolean;
 }
 
 export interface Journal {
@@ -89,6 +92,8 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   /** Batches of the commit in progress. */
   let current: Batch[] = [];
   let flushing = false;
+  /** When the next commit begins, if nothing is being committed. */
+  let scheduled: 'no' | 'later' | 'next' = 'no';
   let last = { ms: -1, iso: '' };
 
   function nowIso(): string {
@@ -134,8 +139,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
       batch.done.promise.catch(() => {});
       pending.set(rootId, batch);
     }
-    if (!flushing) clock.defer(() => void flush());
-    flushing = true;
+    schedule(options.canWait ? 'later' : 'next');
     const { unit, touched } = batch;
     const at = nowIso();
     for (const [part, { runId, drafts }] of parts.entries()) {
@@ -150,8 +154,16 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     return batch.done.promise;
   }
 
+  function schedule(when: 'later' | 'next'): void {
+    if (flushing || scheduled === 'next' || scheduled === when) return;
+    scheduled = when;
+    clock.defer(when === 'next' ? flush : () => void (scheduled === 'later' && schedule('next')));
+  }
+
   /** Commits until nothing is pending; facts recorded meanwhile join the next commit. */
   async function flush(): Promise<void> {
+    scheduled = 'no';
+    flushing = true;
     while (pending.size > 0) {
       current = [...pending.values()];
       pending = new Map();

@@ -38,5 +38,5 @@ export type StepResult = Ending | 'continue' | null;
 
 /** Records a fact without waiting: it is durable with the next fact that is waited for. */
 export function recordLater({ run }: Loop, draft: Draft): void {
-  void run.record([draft]);
+  void run.record([draft], { canWait: true });
 }

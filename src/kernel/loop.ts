@@ -222,7 +222,8 @@ async function attemptModelCall(
       upTo: asked?.upTo ?? state.seq,
     };
     loop.instead = null;
-    void run.record([{ type: 'model.asked', data }], { consumed: purpose === 'compact' ? takeCompactOrders(run) : [] });
+    const consumed = purpose === 'compact' ? takeCompactOrders(run) : [];
+    void run.record([{ type: 'model.asked', data }], { consumed, canWait: true });
     const { firstByteMs, idleMs, maxToolCalls } = completeLimits(run.grant.limits);
     const longestSilence = (firstByteMs.value as number) + (idleMs.value as number);
     const mayBeWhole = !loop.mustStream && !services.journal.readsDeltas();
@@ -284,8 +285,9 @@ async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: t
   const costUsd = plan.price ? plan.price(answer.usage, answer.written) : null;
   const dropped = isTurn ? answer.dropped : 0;
   const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
-  const durable = run.record([answered, ...calls]);
-  if (toolCallParts(content).length > 0) await durable;
+  const isBarrier = toolCallParts(content).length > 0;
+  const durable = run.record([answered, ...calls], { canWait: !isBarrier });
+  if (isBarrier) await durable;
 }
 
 function usageToAmount({ plan }: Loop, usage: Usage, written: number | null = null): { tokens: number; costUsd: number } {

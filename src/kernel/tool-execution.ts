@@ -101,7 +101,7 @@ function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlo
   dropOriginal(run, call);
   // Record no result: after a resume the call is made, or still waits for approval.
   if (run.stopCause?.code === 'paused' && (call.idempotent || !run.begun.has(call))) return;
-  void run.record(drafts, { blobs });
+  void run.record(drafts, { blobs, canWait: true });
   run.begun.delete(call);
 }
 

@@ -3,7 +3,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
-import type { AppendResult, Owner, TreeAppend } from '../../ports/store.ts';
+import type { AppendResult, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
 import { createInstantEncoder, encodeHash } from './fact-columns.ts';
 import { createDifferenceEncoder } from './fact-differences.ts';
 import type { RunTags } from './run-tags.ts';
@@ -11,6 +11,8 @@ import type { RunTags } from './run-tags.ts';
 interface RunState {
   /** The run's key in the database; null if it is not stored yet. */
   n: number | null;
+  /** What the row says so far; null if it is not stored yet. */
+  live: number | null;
   /** Stored without a row so far. */
   hasNoRow: boolean;
   /** The number of its last fact; 0 if it has none. */
@@ -21,6 +23,14 @@ interface RunState {
   row: RunRow | null;
 }
 
+/** A live run as this process has stored it. */
+interface KnownRun {
+  n: number;
+  tree: number;
+  lastSeq: number;
+}
+
+const maxKnownRuns = 10_000;
 const maxKnownBlobs = 1_000;
 /** A call of SQLite costs about as much as inserting a small fact. */
 const factsPerInsert = 16;
@@ -28,18 +38,24 @@ const factsPerInsert = 16;
 export interface Appender {
   /** Must be called inside a transaction. */
   apply(owner: Owner, units: TreeAppend[]): AppendResult[];
-  /** Must be called after the commit. What these units stored is not written again. */
+  /** Must be called after the commit. What these units stored is not written or read again. */
   rememberCommitted(units: TreeAppend[], results: AppendResult[]): void;
+  /** Must be called when runs were changed over this connection by something else. */
+  forgetRuns(): void;
 }
 
 export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
+  // Changes with every commit of another connection, and then nothing that is known about runs counts.
+  const selectVersion = db.prepare('PRAGMA data_version');
   const selectOwner = db.prepare('SELECT 1 FROM owners WHERE id = ?');
   const selectTree = db.prepare('SELECT n, owner FROM trees WHERE root = ?');
   const insertTree = db.prepare('INSERT INTO trees (root, owner) VALUES (?, ?)');
-  const selectRun = db.prepare('SELECT n, tree, seq, row IS NULL AS hasNoRow FROM runs WHERE id = ?');
+  const selectRun = db.prepare('SELECT n, tree, live, seq, row IS NULL AS hasNoRow FROM runs WHERE id = ?');
   const selectRunByKey = db.prepare("SELECT id FROM runs WHERE coalesce(parent, '') = ? AND key = ?");
   const insertRun = db.prepare('INSERT INTO runs (id, tree, parent, live, key, seq, row, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-  const updateRun = db.prepare('UPDATE runs SET live = ?, seq = ?, row = ?, tag = coalesce(?, tag) WHERE n = ?');
+  const updateRun = db.prepare('UPDATE runs SET seq = ?, row = ?, tag = coalesce(?, tag) WHERE n = ?');
+  // Only if it changes: SQLite would write the page of its index each time.
+  const updateLive = db.prepare('UPDATE runs SET live = ? WHERE n = ?');
   const updateParentAndKey = db.prepare('UPDATE runs SET parent = ?, key = ? WHERE n = ?');
   const updateSeq = db.prepare('UPDATE runs SET seq = ?, tag = coalesce(?, tag) WHERE n = ?');
   const prepareInsert = (count: number) =>
@@ -55,6 +71,10 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   const deleteOrder = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
+  const knownRuns = new Map<string, KnownRun>();
+  /** Of the transaction; they become known with its commit. */
+  let written: [string, KnownRun | null][] = [];
+  let version: unknown;
   const differences = createDifferenceEncoder();
   const encodeInstant = createInstantEncoder();
   /** The position of the last fact in the transaction. */
@@ -62,6 +82,10 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
 
   function apply(owner: Owner, units: TreeAppend[]): AppendResult[] {
     if (selectOwner.get(owner.id) === undefined) return units.map(() => ({ ok: false, reason: 'fenced' }));
+    const found = selectVersion.get()?.data_version;
+    if (found !== version) knownRuns.clear();
+    version = found;
+    written = [];
     differences.begin();
     last = (selectLast.get() as { position: number }).position;
     return units.map((unit) => applyUnit(owner, unit));
@@ -100,9 +124,13 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
 
   /** Null for a run of another tree. */
   function readState(runId: string, tree: number | null): RunState | null {
-    const found = selectRun.get(runId) as { n: number; tree: number; seq: number; hasNoRow: number } | undefined;
-    if (found === undefined) return { n: null, hasNoRow: true, lastSeq: 0, lastHash: null, row: null };
-    return found.tree === tree ? { n: found.n, hasNoRow: found.hasNoRow === 1, lastSeq: found.seq, lastHash: null, row: null } : null;
+    const known = knownRuns.get(runId);
+    if (known !== undefined)
+      return known.tree === tree ? { n: known.n, live: 1, hasNoRow: false, lastSeq: known.lastSeq, lastHash: null, row: null } : null;
+    const found = selectRun.get(runId) as { n: number; tree: number; live: number; seq: number; hasNoRow: number } | undefined;
+    if (found === undefined) return { n: null, live: null, hasNoRow: true, lastSeq: 0, lastHash: null, row: null };
+    const { n, live, seq } = found;
+    return found.tree === tree ? { n, live, hasNoRow: found.hasNoRow === 1, lastSeq: seq, lastHash: null, row: null } : null;
   }
 
   function isKeyTaken(row: RunRow, key: string, inUnit: Map<string, string>): boolean {
@@ -128,9 +156,11 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
       if (n === null) state.n = Number(insertRun.run(runId, tree, parent, live, key, lastSeq, text, tag).lastInsertRowid);
       else if (text === null) updateSeq.run(lastSeq, tag, n);
       else {
-        updateRun.run(live, lastSeq, text, tag, n);
+        updateRun.run(lastSeq, text, tag, n);
+        if (live !== state.live) updateLive.run(live, n);
         if (state.hasNoRow) updateParentAndKey.run(parent, key, n);
       }
+      written.push([runId, live === 1 ? { n: state.n as number, tree, lastSeq } : null]);
     }
     writeFacts(unit, states, tree);
     for (const { hash, content } of unit.blobs) {
@@ -144,7 +174,8 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   function writeFacts({ rootId, facts }: TreeAppend, states: Map<string, RunState>, tree: number): void {
     const grouped = facts.length - (facts.length % factsPerInsert);
     let values: SQLInputValue[] = [];
-    for (const [i, fact] of facts.entries()) {
+    for (let i = 0; i < facts.length; i++) {
+      const fact = facts[i] as WrittenFact;
       const run = (states.get(fact.runId) as RunState).n;
       const position = ++last;
       const { base, data } = differences.encode(fact, { rootId, position });
@@ -157,6 +188,11 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
 
   function rememberCommitted(units: TreeAppend[], results: AppendResult[]): void {
     differences.keep();
+    if (knownRuns.size > maxKnownRuns) knownRuns.clear();
+    for (const [runId, run] of written)
+      if (run === null) knownRuns.delete(runId);
+      else knownRuns.set(runId, run);
+    written = [];
     for (const [index, unit] of units.entries()) {
       if (results[index]?.ok !== true) continue;
       if (unit.facts.some(({ type, runId }) => type === 'run.ended' && runId === unit.rootId)) differences.forget(unit.rootId);
@@ -171,5 +207,5 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
     if (knownBlobs.size > maxKnownBlobs) knownBlobs.delete(knownBlobs.values().next().value as string);
   }
 
-  return { apply, rememberCommitted };
+  return { apply, rememberCommitted, forgetRuns: () => knownRuns.clear() };
 }

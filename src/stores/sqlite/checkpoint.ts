@@ -12,6 +12,8 @@ const longLogBytes = 4_194_304;
 /** Warn if the log is longer than this after a checkpoint. */
 const warnBytes = 67_108_864;
 const closeTimeoutMs = 2_000;
+/** Commits between two looks at the size of the log, each of which costs as much as a part of a commit. */
+const commitsPerLook = 16;
 
 /*
  * A passive checkpoint blocks no connection but skips what is written in the meantime, so under steady load the log would never start anew. The
@@ -47,6 +49,7 @@ export function createCheckpointer(path: string, warn: (message: string) => void
   let hasFailed = false;
   /** The size that starts the next checkpoint. Grows while a reader prevents the log from being emptied. */
   let nextAtBytes = longLogBytes;
+  let commits = 0;
 
   function startWorker(): Worker {
     const workerData = { url: existingFileUrl(path).href, shared };
@@ -61,6 +64,7 @@ export function createCheckpointer(path: string, warn: (message: string) => void
 
   return {
     recordCommit() {
+      if (++commits % commitsPerLook !== 0) return;
       if (hasFailed || Atomics.load(shared, 0) === 1) return;
       const bytes = getLogBytes(path);
       if (bytes < longLogBytes) nextAtBytes = longLogBytes;

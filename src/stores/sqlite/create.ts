@@ -115,6 +115,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     },
     async claim(owner, rootId) {
       const claim = await leases.claim(owner, rootId);
+      appender.forgetRuns();
       if (claim.ok) orders.rememberConsumed(rootId, tags.listConsumed(rootId));
       return claim;
     },
