@@ -6,7 +6,7 @@
 // J3. One call of `record` is one transaction, and the facts of a tree are committed in the order recorded.
 // J4. One tree's failure (fenced, conflict) never affects another tree. A lost tree accepts no further facts until it is claimed again.
 // J5. Misuse (a run that is not open, data that is not JSON) throws before anything changes.
-// J6. Facts that can wait are committed one turn of the event loop later, unless a commit comes first: a request that they announce is sent before.
+// J6. Facts that can wait are committed with the next facts that cannot, or a moment later. What they announce, such as a request, is done meanwhile.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft, Fact, FactOf } from '../contract/fact.ts';
@@ -19,6 +19,9 @@ import { msToIso } from '../text/instant.ts';
 import { reduce } from './fold.ts';
 import { stateToRow } from './outcome.ts';
 import { initialState, type RunState } from './state.ts';
+
+/** How long facts that can wait are held back at most. */
+const longestWaitMs = 2;
 
 /** The hash before the first fact of a run. */
 export const genesis = '0'.repeat(64);
@@ -94,6 +97,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   let flushing = false;
   /** When the next commit begins, if nothing is being committed. */
   let scheduled: 'no' | 'later' | 'next' = 'no';
+  let isTimerSet = false;
   let last = { ms: -1, iso: '' };
 
   function nowIso(): string {
@@ -157,7 +161,16 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   function schedule(when: 'later' | 'next'): void {
     if (flushing || scheduled === 'next' || scheduled === when) return;
     scheduled = when;
-    clock.defer(when === 'next' ? flush : () => void (scheduled === 'later' && schedule('next')));
+    if (when === 'next') clock.defer(flush);
+    else if (!isTimerSet) {
+      isTimerSet = true;
+      clock.defer(flushLater, longestWaitMs);
+    }
+  }
+
+  function flushLater(): void {
+    isTimerSet = false;
+    if (scheduled === 'later') void flush();
   }
 
   /** Commits until nothing is pending; facts recorded meanwhile join the next commit. */

@@ -101,7 +101,8 @@ function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlo
   dropOriginal(run, call);
   // Record no result: after a resume the call is made, or still waits for approval.
   if (run.stopCause?.code === 'paused' && (call.idempotent || !run.begun.has(call))) return;
-  void run.record(drafts, { blobs, canWait: true });
+  // What was changed must not be changed again, so its result is committed at once.
+  void run.record(drafts, { blobs, canWait: findTool(run, call.tool)?.readOnly === true });
   run.begun.delete(call);
 }
 

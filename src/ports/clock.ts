@@ -8,6 +8,6 @@ export interface Clock {
   monotonic(): number;
   /** Calls `fire` once, when `monotonic()` has reached `due`. Returns a function that cancels. `fire` must not throw. */
   at(due: number, fire: () => void): () => void;
-  /** Calls `run` soon, after work that is already queued. */
-  defer(run: () => void): void;
+  /** Calls `run` soon, after work that is already queued. `delayMs`: it is not urgent, and may take about this long. */
+  defer(run: () => void, delayMs?: number): void;
 }

@@ -19,7 +19,7 @@ export const systemClock: Clock = {
     arm();
     return () => clearTimeout(timer);
   },
-  defer: (run) => void setImmediate(run),
+  defer: (run, delayMs) => void (delayMs === undefined ? setImmediate(run) : setTimeout(run, delayMs)),
 };
 
 /** Asking the system for random bytes costs more than the rest of an id, so it is asked for many at once. */
