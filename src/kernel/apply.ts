@@ -170,7 +170,13 @@ async function applyRuns(run: Run, { id, ids, check, refuse }: ApplyRuns, servic
   if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
   // A call that was cut off is made again: what it had planned is carried out first.
   await finishPlans(run, services);
-  const plan = await planApply(ids, { store, changes: checkouts.changes, workspace: run.workspace, refuse, signal: run.signal });
+  const plan = await planApply(ids, {
+    store,
+    changes: checkouts.changes,
+    workspace: run.workspace,
+    refuse,
+    signal: run.signal.toAbortSignal(),
+  });
   if (check || plan.set.changes.length === 0) return planToReport(plan);
   return planToReport(
     plan,

@@ -126,7 +126,7 @@ async function runCommand(
           input: tool.input.parse(args),
           context: createContext(run, rulesets, signal, services),
         }),
-      { name: command, timeoutMs: Math.min(limit, 3_600_000), signal: run.signal },
+      { name: command, timeoutMs: Math.min(limit, 3_600_000), signal: run.signal.toAbortSignal() },
       services,
     );
     const { output, isError = false } = result as { output: string; isError?: boolean };

@@ -80,7 +80,7 @@ function openSession(run: Run, recorder: TurnRecorder, services: Services): Prom
     schema: run.brief.result?.schema ?? null,
     session: run.state.session?.session ?? null,
     handlers: recorder.handlers,
-    signal: run.signal,
+    signal: run.signal.toAbortSignal(),
   });
 }
 

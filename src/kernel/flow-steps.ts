@@ -168,7 +168,11 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     step(name, effect, { idempotent, timeoutMs }, at) {
       const { step, recorded } = begin({ kind: 'step', name, at, idempotent });
       carryOut(step, recorded, async () => {
-        const value = await runEffect(effect, { timeoutMs, name, signal: AbortSignal.any([run.signal, progress.ends.signal]) }, services);
+        const value = await runEffect(
+          effect,
+          { timeoutMs, name, signal: AbortSignal.any([run.signal.toAbortSignal(), progress.ends.signal]) },
+          services,
+        );
         const kept = toRecordedValue(value, `the result of step \`${name}\``, redact);
         await finish({ status: 'ok', step, ...(kept !== undefined && { value: kept }) });
       });

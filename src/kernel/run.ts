@@ -14,6 +14,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { ResultCheck } from '../ports/schema.ts';
+import { Stop } from '../ports/stop.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { isCostSetByHand } from '../rules/limits.ts';
 import { type Budget, createBudget } from '../scheduling/budget.ts';
@@ -111,6 +112,8 @@ export class Run {
   ownFiles: PreparedWorkspace | null = null;
   /** Resolves when its files and those of its ancestors are prepared (`ensureWorkspace`). */
   preparing: Promise<void> | null = null;
+  /** Fires when the run is stopped from outside, with the cause. */
+  readonly signal = new Stop();
   /** Ending: accepts no more children or messages. */
   isClosing = false;
   readonly ended: Promise<Outcome>;
@@ -118,7 +121,6 @@ export class Run {
   readonly #journal: Journal;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
-  readonly #controller = new AbortController();
   #timer: { from: number; earlierMs: number } | null = null;
   #clearDeadline: () => void = nothing;
   /** The time that was left when the deadline was suspended. */
@@ -213,10 +215,6 @@ export class Run {
     return this.files?.data.path ?? this.grant.workspace;
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   get stopCause(): StopCause | null {
     return (this.signal.reason as StopCause | undefined) ?? null;
   }
@@ -228,7 +226,7 @@ export class Run {
 
   stop(cause: StopCause): void {
     if (this.signal.aborted) return;
-    this.#controller.abort(cause);
+    this.signal.abort(cause);
     this.slot.stop();
     this.notify();
     for (const child of this.#children ?? []) if (!child.#isDetached) child.stop(cause);

@@ -9,6 +9,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import type { CallState } from '../conversation/request.ts';
 import type { Delegation } from '../ports/delegation.ts';
+import { LinkedStop, type Stop } from '../ports/stop.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { Subject } from '../ports/subject.ts';
 import type { AnyTool, Memo, ToolContext, ToolResult } from '../ports/tool.ts';
@@ -18,7 +19,6 @@ import { decideCall } from '../rules/policy.ts';
 import { copyJson } from '../text/copy-json.ts';
 import { waitForApproval } from './approval.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
-import { CallStop } from './call-stop.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
@@ -122,10 +122,10 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     return { status: 'cancelled', result: { output: 'the run was stopped before this call was made' } };
   }
   const { deadlines, clock } = services;
-  const stop = new CallStop(run.signal);
+  const stop = new LinkedStop(run.signal);
   const maxMs = run.grant.limits.toolTimeoutMs.value as number;
   const limit = tool.timeoutMs === null ? null : Math.min(tool.timeoutMs ?? maxMs, maxMs);
-  const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.stop(new Error('timeout')));
+  const endTimer = limit === null ? () => {} : deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
   let denial: string | null = null;
   /** Denies a call whose real target is not allowed, even if the tool ignores this error. */
   const confirmTarget = async (subjects: Subject[]) => {
@@ -154,7 +154,7 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     return { status: 'error', result: { output: `${call.tool} failed: ${thrownToText(error)}` } };
   } finally {
     endTimer();
-    stop.end();
+    stop.release();
   }
 }
 
@@ -162,14 +162,14 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
 function createToolContext(
   run: Run,
   call: CallState,
-  of: Pick<ToolContext, 'memo' | 'confirmTarget'> & { stop: CallStop },
+  of: Pick<ToolContext, 'memo' | 'confirmTarget'> & { stop: Stop },
   services: Services,
 ): ToolContext {
   let delegation: Delegation | null = null;
   return {
     memo: of.memo,
     get signal() {
-      return of.stop.signal;
+      return of.stop.toAbortSignal();
     },
     confirmTarget: of.confirmTarget,
     runId: run.id,
@@ -203,24 +203,28 @@ function createCallMemo({ state }: Run): Memo & { changes: ReadonlyMap<string, s
 /** Waits for the tool. Once its call is stopped it has a short time to clean up and to return what it has; then it is abandoned. */
 function waitForResult(
   work: Promise<ToolResult>,
-  stop: CallStop,
+  stop: Stop,
   { deadlines, clock }: Services,
 ): Promise<{ result: ToolResult | null; isLate: boolean; error?: unknown }> {
   return new Promise((resolve, reject) => {
     let endGrace = () => {};
-    stop.listen(() => {
+    const onStop = () => {
       endGrace = deadlines.at(clock.monotonic() + graceMs, () => resolve({ result: null, isLate: true }));
-    });
+    };
+    const end = () => {
+      endGrace();
+      stop.removeEventListener('abort', onStop);
+    };
+    stop.addEventListener('abort', onStop);
+    if (stop.aborted) onStop();
     work.then(
       (result) => {
-        endGrace();
-        stop.end();
-        resolve({ result, isLate: stop.isStopped });
+        end();
+        resolve({ result, isLate: stop.aborted });
       },
       (error) => {
-        endGrace();
-        stop.end();
-        if (stop.isStopped) resolve({ result: null, isLate: true, error });
+        end();
+        if (stop.aborted) resolve({ result: null, isLate: true, error });
         else reject(error);
       },
     );

@@ -82,7 +82,8 @@ export function assertFilesNamed(brief: Brief, { isolation, tools }: { isolation
 async function prepareFiles(run: Run, source: WorkspaceSource, services: Services): Promise<void> {
   const { checkouts, store } = services;
   if (!checkouts) throw new RetinueError('workspace', 'checkouts and worktrees are not available in this process');
-  const { id: runId, rootId, state, signal, brief, grant } = run;
+  const { id: runId, rootId, state, brief, grant } = run;
+  const signal = run.signal.toAbortSignal();
   const previous = state.files?.prepared ?? null;
   const saved = await loadSaved(state, store);
   const attached = (brief.files ?? []).filter((path) => path.startsWith('.retinue-files/'));

@@ -5,16 +5,12 @@
 // M2. Silence is measured in model events, not in bytes: pings do not count.
 // M3. The call ends when its signal fires, even if the model ignores the signal.
 // M4. `finish` ends an answer: later parts are ignored, and later errors do not spoil it.
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4StreamPart,
-  LanguageModelV4ToolCall,
-  LanguageModelV4Usage,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { ContentPart, Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure } from '../ports/model.ts';
+import { LinkedStop, type Stop } from '../ports/stop.ts';
 import { createFailure, errorToFailure } from './failure.ts';
 import { type OpenStream, openStream, openWhole } from './providers/guard.ts';
 
@@ -26,24 +22,20 @@ export function createModelCaller(clock: Clock): ModelCaller {
 }
 
 async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult> {
-  const stop = createStop();
+  const stop = new LinkedStop(call.signal);
   const collector = createCollector(call);
   const watchdog = watchSilence(call, stop, clock);
-  const onAbort = () => stop.abort(call.signal.reason);
-  call.signal.addEventListener('abort', onAbort, { once: true });
-  if (call.signal.aborted) onAbort();
   let streaming = true;
   let guardError = (thrown: unknown) => thrown;
   let isWhole = false;
   try {
-    const options = { ...call.options, abortSignal: stop.signal };
     const opening =
       call.onePieceMs === undefined
-        ? openStream(call.model, options)
-        : openAnswer(call.model, options, (is) => {
+        ? openStream(call.model, call.options, stop)
+        : openAnswer(call, stop, (is) => {
             isWhole = is;
           });
-    const opened = await stop.wait(opening);
+    const opened = await waitUnlessStopped(opening, stop);
     guardError = opened.guardError;
     await opened.read((raw) => {
       const part = opened.guardPart(raw);
@@ -53,33 +45,29 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
     streaming = false;
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
-    throw stop.signal.aborted ? stop.signal.reason : createFailure('provider', 'the answer broke off before its end', true);
+    throw stop.aborted ? stop.reason : createFailure('provider', 'the answer broke off before its end', true);
   } catch (thrown) {
     const answer = collector.answer();
     if (answer) return { ok: true, answer };
     const aborted = call.signal.aborted;
     const failed = isFailure(thrown) ? thrown : errorToFailure(guardError(thrown), (date) => dateToDelay(date, clock.now()));
     // An answer in one piece that was cut off is not free, although nothing of it arrived.
-    const usage = collector.usage() ?? (isWhole && stop.signal.aborted ? toUsage(undefined, call.requestBytes, 0) : null);
+    const usage = collector.usage() ?? (isWhole && stop.aborted ? toUsage(undefined, call.requestBytes, 0) : null);
     return { ok: false, failure: failed, text: collector.text(), usage, aborted };
   } finally {
     watchdog.end();
-    call.signal.removeEventListener('abort', onAbort);
-    if (streaming && !stop.signal.aborted) stop.abort(callEnded); // releases a model that is still streaming
+    stop.release();
+    if (streaming) stop.abort(callEnded); // releases a model that is still streaming
   }
 }
 
 /** Asks for the answer in one piece if the model supports that. `onWhole` is called with whether such an answer is pending. */
-async function openAnswer(
-  model: ModelCall['model'],
-  options: LanguageModelV4CallOptions,
-  onWhole: (isWhole: boolean) => void,
-): Promise<OpenStream> {
-  const opening = openWhole(model, options);
+async function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<OpenStream> {
+  const opening = openWhole(model, options, stop);
   onWhole(opening !== null);
   const whole = opening && (await opening);
   onWhole(whole !== null);
-  return whole ?? openStream(model, options);
+  return whole ?? openStream(model, options, stop);
 }
 
 /** An explicit reason, because the default one costs a stack trace. */
@@ -94,29 +82,15 @@ function dateToDelay(date: string, now: number): number | null {
   return Number.isFinite(at) ? Math.max(0, at - now) : null;
 }
 
-/** Ends a call early. One more listener on the signal would be simpler, but costs more than the rest of this function. */
-function createStop() {
-  const controller = new AbortController();
-  const { signal } = controller;
-  let rejectWait: ((reason: unknown) => void) | null = null;
-  return {
-    signal,
-    abort(reason: unknown): void {
-      controller.abort(reason);
-      rejectWait?.(signal.reason);
-    },
-    /** Settles like the promise, but rejects with the signal's reason as soon as that fires. */
-    wait<T>(promise: PromiseLike<T>): Promise<T> {
-      return new Promise((resolve, reject) => {
-        rejectWait = reject;
-        if (signal.aborted) reject(signal.reason);
-        promise.then(resolve, reject);
-      });
-    },
-  };
+/** Settles like the promise, but rejects with the reason as soon as the stop happens (M3). */
+function waitUnlessStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onStop = () => reject(stop.reason);
+    stop.addEventListener('abort', onStop);
+    if (stop.aborted) onStop();
+    promise.then(resolve, reject);
+  });
 }
-
-type Stop = ReturnType<typeof createStop>;
 
 const uncountedParts = new Set<LanguageModelV4StreamPart['type']>(['stream-start', 'ping', 'raw']);
 

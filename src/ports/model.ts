@@ -4,6 +4,7 @@ import type { Effort } from '../contract/effort.ts';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { ProviderRate } from './shared-limits.ts';
+import type { StopSignal } from './stop.ts';
 
 /** A model that is ready to be called. */
 export interface ModelHandle {
@@ -123,7 +124,7 @@ export interface ModelCall {
   idleMs: number;
   /** If given, nobody reads the deltas: the answer may come in one piece, within this time. Some models make that cheaper. */
   onePieceMs?: number | undefined;
-  signal: AbortSignal;
+  signal: StopSignal;
   /** Called when the first event of the answer arrives. */
   onFirst(): void;
   onDelta(kind: 'text' | 'reasoning' | 'tool', text: string): void;

@@ -1,5 +1,6 @@
 import type { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
+import type { StopSignal } from './stop.ts';
 import type { AnyTool, ToolContext } from './tool.ts';
 
 /** A tool call that was judged and recorded. `input` is `arguments` as parsed by the tool's schema. */
@@ -19,7 +20,7 @@ export interface ToolSessionOptions {
   /** What the run's tools remembered before the session began. */
   memo: ReadonlyMap<string, string>;
   /** Fires when the run is stopped. */
-  signal: AbortSignal;
+  signal: StopSignal;
 }
 
 /** Executes the tool calls of one run. The kernel judges and orders the calls, enforces timeouts and records facts. */

@@ -11,6 +11,7 @@
 import type { Amount } from '../contract/budget.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
+import type { StopSignal } from '../ports/stop.ts';
 import type { ReadUse, SharedBudget } from './shared-budget.ts';
 
 export type { Amount } from '../contract/budget.ts';
@@ -28,7 +29,7 @@ export type Reservation =
 export interface ReserveOptions {
   /** Kept free for the wrap-up call; zero for that call itself. */
   headroom: Amount;
-  signal: AbortSignal;
+  signal: StopSignal;
 }
 
 export interface Budget {
@@ -69,7 +70,7 @@ interface ReserveRequest {
 }
 
 interface Waiter extends ReserveRequest {
-  signal: AbortSignal;
+  signal: StopSignal;
   /** A shared budget is being asked for it. */
   isDrawing: boolean;
   resolve(reservation: Reservation | Promise<never>): void;

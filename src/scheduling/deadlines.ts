@@ -7,12 +7,13 @@
 //  5. `wait` never rejects and leaves neither timer nor listener behind.
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { StopSignal } from '../ports/stop.ts';
 
 export interface Deadlines {
   /** Calls `fire` once when the monotonic clock has reached `due`, never synchronously. Returns a function that cancels. */
   at(due: number, fire: () => void): () => void;
   /** Resolves after `ms`, or as soon as the signal fires. */
-  wait(ms: number, signal: AbortSignal): Promise<void>;
+  wait(ms: number, signal: StopSignal): Promise<void>;
   readonly size: number;
 }
 
@@ -70,7 +71,7 @@ export function createDeadlines(clock: Clock, onError: (error: unknown) => void 
     arm();
   }
 
-  function wait(ms: number, signal: AbortSignal): Promise<void> {
+  function wait(ms: number, signal: StopSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = at(clock.monotonic() + ms, done);

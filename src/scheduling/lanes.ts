@@ -9,6 +9,7 @@
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LimitNews, ProviderRate, SharedLimits } from '../ports/shared-limits.ts';
+import type { StopSignal } from '../ports/stop.ts';
 import type { Deadlines } from './deadlines.ts';
 import { createLaneLimits, type LaneLimits } from './lane-limits.ts';
 
@@ -27,7 +28,7 @@ export interface Pass {
 
 export interface Lane {
   /** Null if the signal fired first. Never rejects and has no timeout of its own. `tokens`: the estimate of the call. */
-  enter(signal: AbortSignal, tokens?: number): Promise<Pass | null>;
+  enter(signal: StopSignal, tokens?: number): Promise<Pass | null>;
 }
 
 /** The provider's key of a lane. `identify` gets a keyed hash function and returns the name of the key in a shared store. */
@@ -102,7 +103,7 @@ interface SharedKey {
 }
 
 interface Waiter {
-  signal: AbortSignal;
+  signal: StopSignal;
   tokens: number;
   resolve(pass: Pass | null): void;
   cancel(): void;
@@ -136,7 +137,7 @@ function createLane(
     return { count: waiters.size, nextTokens: first?.tokens ?? 0, tokens };
   }
 
-  function enter(signal: AbortSignal, tokens = 0): Promise<Pass | null> {
+  function enter(signal: StopSignal, tokens = 0): Promise<Pass | null> {
     if (signal.aborted) return Promise.resolve(null);
     // Nobody waits before it, and nothing is limited: the usual case.
     if (isReady && isOpen && limits === null && waiters.size === 0 && inFlight < maxConcurrent && clock.monotonic() >= blockedUntil)

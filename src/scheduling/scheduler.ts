@@ -21,17 +21,17 @@ export interface SlotRequest {
   limit: number;
   /** The run had a slot before. Must not change while the request is queued. */
   readonly front?: boolean;
-  signal: StopSignal;
+  signal: QueueSignal;
 }
 
-/** What is needed of an `AbortSignal`. */
-export interface StopSignal {
+/** What a queue needs of a signal. */
+export interface QueueSignal {
   readonly aborted: boolean;
-  addEventListener(type: 'abort', listener: StopListener, options: { once: true }): void;
-  removeEventListener(type: 'abort', listener: StopListener): void;
+  addEventListener(type: 'abort', listener: QueueListener, options: { once: true }): void;
+  removeEventListener(type: 'abort', listener: QueueListener): void;
 }
 
-export interface StopListener {
+export interface QueueListener {
   handleEvent(): void;
 }
 
@@ -57,7 +57,7 @@ interface Linked<T> {
 }
 
 /** A class, because its methods are then not made anew for each of thousands of requests. */
-class Waiter implements Linked<Waiter>, StopListener {
+class Waiter implements Linked<Waiter>, QueueListener {
   readonly request: QueuedRequest;
   readonly parent: Parent;
   readonly #cancel: (waiter: Waiter) => void;

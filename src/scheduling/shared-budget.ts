@@ -9,6 +9,7 @@ import type { Amount } from '../contract/budget.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { BudgetRefusal, DrawRequest, DrawResult } from '../ports/budgets.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { StopSignal } from '../ports/stop.ts';
 import type { Deadlines } from './deadlines.ts';
 
 /** What the tree has spent and reserved now. */
@@ -17,7 +18,7 @@ export type ReadUse = () => { spent: Amount; reserved: Amount };
 export interface SharedBudget {
   covers(sum: Amount): boolean;
   /** Draws for one more call. Null if it is covered now, or if the signal fired. Rejects if the ledger cannot be used. */
-  extend(use: ReadUse, need: Amount, signal: AbortSignal): Promise<BudgetRefusal | null>;
+  extend(use: ReadUse, need: Amount, signal: StopSignal): Promise<BudgetRefusal | null>;
   /** Whether a limit in dollars applies, as far as known. */
   limitsCost(): boolean;
   /** Reports the last spending and returns what is reserved. To be called when nothing of the tree runs any more. Never rejects. */

@@ -1,5 +1,6 @@
 // The slot of one run. A run that only waits for children or approvals holds none (invariant 7), and gets one again before it continues.
-import type { QueuedRequest, Scheduler, Slot, StopListener, StopSignal } from './scheduler.ts';
+import type { StopSignal } from '../ports/stop.ts';
+import type { QueuedRequest, QueueListener, QueueSignal, Scheduler, Slot } from './scheduler.ts';
 
 export interface SlotKeeper {
   /** Calls `start` when the run has its first slot, or was stopped before. What a run does takes no memory until then. */
@@ -22,21 +23,21 @@ export interface SlotOptions {
   parentId: string | null;
   /** Maximum number of slots for the children of this parent. */
   limit: number;
-  signal: AbortSignal;
+  signal: StopSignal;
 }
 
 /** One object for the keeper, its first request and the signal of its requests: thousands of runs may wait. */
-class Keeper implements SlotKeeper, QueuedRequest, StopSignal {
+class Keeper implements SlotKeeper, QueuedRequest, QueueSignal {
   readonly rootId: string;
   readonly parentId: string | null;
   readonly limit: number;
   front = false;
   readonly #scheduler: Scheduler;
-  readonly #signal: AbortSignal;
+  readonly #signal: StopSignal;
   #slot: Slot | null = null;
   #start: (() => void) | null = null;
   #acquiring: Promise<Slot | null> | null = null;
-  #listener: StopListener | null = null;
+  #listener: QueueListener | null = null;
   #busyCalls = 0;
 
   constructor(scheduler: Scheduler, { rootId, parentId, limit, signal }: SlotOptions) {
@@ -80,7 +81,7 @@ class Keeper implements SlotKeeper, QueuedRequest, StopSignal {
     this.#slot = null;
   }
 
-  get signal(): StopSignal {
+  get signal(): QueueSignal {
     return this;
   }
 
@@ -89,7 +90,7 @@ class Keeper implements SlotKeeper, QueuedRequest, StopSignal {
   }
 
   /** A run has one request at a time. */
-  addEventListener(_: 'abort', listener: StopListener): void {
+  addEventListener(_: 'abort', listener: QueueListener): void {
     this.#listener = listener;
   }
 

@@ -2,6 +2,7 @@
 // two are delayed but keep their order.
 import { RetinueError } from '../../src/contract/error.ts';
 import { inlineExecutor } from '../../src/hosts/inline.ts';
+import type { StopSignal } from '../../src/ports/stop.ts';
 import type { ExecutorCall, ToolExecutor, ToolSession } from '../../src/ports/tool-executor.ts';
 import { createTools, type Outside } from './ports.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -24,7 +25,7 @@ export function createProcessExecutor(proc: SimulatedProcess, outside: Outside):
   return { name: 'process', open: (run) => openProcess(proc, outside, run.signal) };
 }
 
-function openProcess(proc: SimulatedProcess, outside: Outside, signal: AbortSignal): ToolSession {
+function openProcess(proc: SimulatedProcess, outside: Outside, signal: StopSignal): ToolSession {
   const own = createChildProcess(proc);
   const toProcess = createPipe(own.proc);
   const toSupervisor = createPipe(proc);

@@ -2,6 +2,7 @@
 // killed process never does anything again; a stopped one wakes up later, after another process has taken over.
 import { RetinueError } from '../../src/contract/error.ts';
 import type { Clock } from '../../src/ports/clock.ts';
+import type { StopSignal } from '../../src/ports/stop.ts';
 import type { HandClock } from '../../src/testing/hand-clock.ts';
 import type { Random } from './random.ts';
 
@@ -31,7 +32,7 @@ export interface SimulatedProcess {
   over: Promise<Interruption>;
   /** Continues a stopped process. */
   wake(): void;
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: StopSignal): Promise<void>;
 }
 
 export interface SimulatedProcessOptions {
@@ -68,7 +69,7 @@ export function createSimulatedProcess({ clock: hand, random, rates, interruptio
     defer: (run) => hand.defer(() => when(run)),
   };
 
-  function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  function sleep(ms: number, signal?: StopSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         end();

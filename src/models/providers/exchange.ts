@@ -4,6 +4,7 @@
 // X2. When the signal fires, the exchange fails with the signal's reason, at any time.
 // X3. Nothing reaches the reader after a failure.
 import type { Dispatcher } from 'undici';
+import type { StopSignal } from '../../ports/stop.ts';
 import { findRefusal } from './bounds.ts';
 import type { Connection } from './connection.ts';
 import { createDecompressor, type Decompressor } from './decompressor.ts';
@@ -22,7 +23,7 @@ type Take = (chunk: Buffer) => void;
 
 export interface ExchangeOptions {
   url: string;
-  signal: AbortSignal | undefined;
+  signal: StopSignal | undefined;
   resolve(response: PostResponse): void;
   reject(error: unknown): void;
 }

@@ -11,8 +11,9 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import { isRetinueError, RetinueError } from '../../contract/error.ts';
+import type { StopSignal } from '../../ports/stop.ts';
 import { findStatus } from '../failure.ts';
-import { type OpenSource, openModelStream, type PartSource } from './part-source.ts';
+import { type OpenSource, openModelStream, type PartSource, type SourceOptions } from './part-source.ts';
 import { openModelWhole } from './whole-answer.ts';
 
 export interface GuardRules {
@@ -31,32 +32,32 @@ export interface OpenStream extends PartSource {
 }
 
 // call.ts reads guarded models part by part: a second stream around the first would cost as much as the rest of the guard.
-const openers = new WeakMap<LanguageModelV4, (options: LanguageModelV4CallOptions) => Promise<OpenStream>>();
+const openers = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<OpenStream>>();
 
 /** Opens an answer of any model; for a guarded model, with its guard functions. */
-export async function openStream(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<OpenStream> {
+export async function openStream(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
   const open = openers.get(model);
-  if (open) return open(options);
-  const { read } = await openModelStream(model)(options);
+  if (open) return open(options, signal);
+  const { read } = await openModelStream(model)(options, signal);
   return { read, guardPart: (part) => part, guardError: (thrown) => thrown };
 }
 
 /** The same for an answer in one piece; null if the model only streams, or streams as cheaply. It may resolve to null for the same reasons. */
-export function openWhole(model: LanguageModelV4, options: LanguageModelV4CallOptions): Promise<OpenStream | null> | null {
-  return wholes.get(model)?.(options) ?? null;
+export function openWhole(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream | null> | null {
+  return wholes.get(model)?.(options, signal) ?? null;
 }
 
-const wholes = new WeakMap<LanguageModelV4, (options: LanguageModelV4CallOptions) => Promise<OpenStream | null>>();
+const wholes = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<OpenStream | null>>();
 
 /** `source` is a faster way to the model's answers than its streams, if it has one. */
 export function guardModel(model: LanguageModelV4, rules: GuardRules, source?: OpenSource): LanguageModelV4 {
   const openSource = source ?? openModelStream(model);
   const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
 
-  async function open(options: LanguageModelV4CallOptions): Promise<OpenStream> {
-    const guardError = (thrown: unknown) => cleanError(thrown, rules, options.abortSignal);
+  async function open(options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
+    const guardError = (thrown: unknown) => cleanError(thrown, rules, signal);
     try {
-      const { read } = await openSource(prepare(options));
+      const { read } = await openSource(prepare(options), signal);
       return { read, guardPart: createPartGuard(guardError), guardError };
     } catch (thrown) {
       throw guardError(thrown);
@@ -89,10 +90,10 @@ export function guardModel(model: LanguageModelV4, rules: GuardRules, source?: O
   openers.set(guard, open);
   if (source === undefined) {
     const openWholeSource = openModelWhole(model);
-    wholes.set(guard, async (options) => {
-      const guardError = (thrown: unknown) => cleanError(thrown, rules, options.abortSignal);
+    wholes.set(guard, async (options, signal) => {
+      const guardError = (thrown: unknown) => cleanError(thrown, rules, signal);
       try {
-        const opened = await openWholeSource(prepare(options));
+        const opened = await openWholeSource(prepare(options), signal);
         return opened && { read: opened.read, guardPart: createPartGuard(guardError), guardError };
       } catch (thrown) {
         throw guardError(thrown);
@@ -146,7 +147,7 @@ function guardStream(
 const maxMessage = 1000;
 
 /** An error with what the kernel needs and nothing else (G1). A RetinueError inside it is returned as it is. */
-export function cleanError(thrown: unknown, rules: GuardRules, signal: AbortSignal | undefined): unknown {
+export function cleanError(thrown: unknown, rules: GuardRules, signal: StopSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   const own = findRetinueError(thrown);
   if (own) return own;

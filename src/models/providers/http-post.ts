@@ -1,4 +1,5 @@
 // POST requests with streamed responses, without web streams.
+import type { StopSignal } from '../../ports/stop.ts';
 import { type Bounds, createBoundCheck } from './bounds.ts';
 import { Exchange, type PostResponse } from './exchange.ts';
 
@@ -6,7 +7,7 @@ export interface Post {
   /** With `identityEncoding`. Sent as they are, so that they need not be copied for each request. */
   headers: Record<string, string>;
   body: string;
-  signal: AbortSignal | undefined;
+  signal: StopSignal | undefined;
 }
 
 /** A header for all posts: compressed events would arrive later. Some proxies compress anyway, which is understood. */

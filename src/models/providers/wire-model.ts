@@ -53,10 +53,10 @@ export async function connectWire(format: WireFormat, { baseURL, apiKey, bounds,
       return loaded;
     };
 
-    const open: OpenSource = async (options) => {
+    const open: OpenSource = async (options, signal) => {
       const body = format.encode(modelId, options);
-      if (body === null) return openModelStream(await packageModel())(options);
-      const response = await post({ headers, body, signal: options.abortSignal });
+      if (body === null) return openModelStream(await packageModel())(options, signal);
+      const response = await post({ headers, body, signal });
       if (!isOk(response.status)) throw await readStatusError(response, bounds);
       return createPartSource(format, response, bounds);
     };
@@ -69,8 +69,8 @@ export async function connectWire(format: WireFormat, { baseURL, apiKey, bounds,
       doGenerate: async (options) => (await packageModel()).doGenerate(options),
       async doStream(options) {
         const stop = new AbortController();
-        const signals = options.abortSignal ? [options.abortSignal, stop.signal] : [stop.signal];
-        const source = await open({ ...options, abortSignal: AbortSignal.any(signals) });
+        const { abortSignal, ...rest } = options;
+        const source = await open(rest, abortSignal ? AbortSignal.any([abortSignal, stop.signal]) : stop.signal);
         return { stream: sourceToStream(source, (reason) => stop.abort(reason)) };
       },
     };
