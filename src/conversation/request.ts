@@ -31,10 +31,14 @@ export interface CallState {
   pruned: boolean;
 }
 
-export type Entry =
+export type Entry = (
   | { kind: 'user'; text: string }
   | { kind: 'assistant'; content: ContentPart[] }
-  | { kind: 'results'; calls: CallState[] };
+  | { kind: 'results'; calls: CallState[] }
+) & {
+  /** Its message, once it was part of a request. Kept here because the garbage collector takes long over weak maps. */
+  rendered?: Rendered;
+};
 
 export type InboxItem = { kind: 'message'; from: string; text: string } | { kind: 'child'; childId: string; outcome: Outcome };
 
@@ -110,8 +114,6 @@ interface Rendered {
   pruned: number;
 }
 
-const rendered = new WeakMap<Entry, Rendered>();
-
 /** `texts`: of the run's loop version. */
 export interface RequestOptions {
   purpose: Purpose;
@@ -171,13 +173,11 @@ function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
 
 function render(entry: Entry, texts: LoopVersion): Rendered {
   const pruned = entry.kind === 'results' ? entry.calls.filter((call) => call.pruned).length : 0;
-  const known = rendered.get(entry);
-  if (known && known.pruned === pruned) return known;
+  if (entry.rendered?.pruned === pruned) return entry.rendered;
   const message = entryToMessage(entry, texts);
   const text = canonical(message);
-  const made = { message, hash: sha256(text), bytes: Buffer.byteLength(text), pruned };
-  rendered.set(entry, made);
-  return made;
+  entry.rendered = { message, hash: sha256(text), bytes: Buffer.byteLength(text), pruned };
+  return entry.rendered;
 }
 
 /** Messages for a run that continues this conversation. */

@@ -40,16 +40,12 @@ const maxPeriod = 4;
 
 /** Equal for equal calls; used only to count repetitions. */
 export function callKey(tool: string, args: Json): string {
-  if (typeof args !== 'object' || args === null) return computeKey(tool, args);
-  const known = keys.get(args);
-  if (known?.tool === tool) return known.key;
-  const key = computeKey(tool, args);
-  keys.set(args, { tool, key });
-  return key;
+  if (lastKey.args !== args || lastKey.tool !== tool) lastKey = { tool, args, key: computeKey(tool, args) };
+  return lastKey.key;
 }
 
-/** By the arguments, which never change: a call is judged and then recorded. */
-const keys = new WeakMap<object, { tool: string; key: string }>();
+/** Of the call that was asked for last: a call is judged and then recorded. Arguments never change. */
+let lastKey: { tool: string; args: Json; key: string } = { tool: '', args: null, key: ' null' };
 
 /** Short calls are their own keys. */
 function computeKey(tool: string, args: Json): string {

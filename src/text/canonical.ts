@@ -13,12 +13,11 @@ export function hmacSha256(key: string, content: string): string {
   return createHmac('sha256', key).update(content).digest('hex');
 }
 
-/** Canonical JSON of immutable objects that are part of more than one fact. */
-const kept = new WeakMap<object, string>();
+let kept: { value: object; text: string } | null = null;
 
-/** Caches the canonical JSON of an object that no longer changes: an outcome is part of the run's and of its parent's facts. */
+/** Keeps the canonical JSON of an object that no longer changes, until the next one: an outcome is part of the run's and of its parent's facts. */
 export function keepCanonical(value: object): void {
-  kept.set(value, writeSorted(value));
+  kept = { value, text: writeSorted(value) };
 }
 
 export function canonical(value: unknown): string {
@@ -58,8 +57,7 @@ function isSorted(value: unknown): boolean {
 
 function writeSorted(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const known = kept.get(value);
-  if (known !== undefined) return known;
+  if (kept?.value === value) return kept.text;
   let text = '';
   if (Array.isArray(value)) {
     for (const item of value) text += text === '' ? writeSorted(item) : `,${writeSorted(item)}`;
