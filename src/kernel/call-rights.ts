@@ -19,7 +19,8 @@ import type { Services } from './services.ts';
 export async function recheckCall(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
   const tool = findTool(run, call.tool);
   if (!tool) return null; // `attemptCall` reports a missing tool
-  await prepareTools([call.tool], run);
+  const preparing = prepareTools([call.tool], run);
+  if (preparing) await preparing;
   const read = readSubjects(tool, args, run);
   if ('denied' in read) return `denied: ${read.denied}`;
   if ('problem' in read) return `denied: ${read.problem}`;
@@ -47,12 +48,12 @@ export function findTool({ work }: Run, name: string): AnyTool | undefined {
   return work?.tools.get(name);
 }
 
-/** Lets tools load what they need to say what a call touches. If that fails, the call is refused when its subjects are read. */
-export async function prepareTools(names: string[], run: Run): Promise<void> {
-  const prepared = [...new Set(names)].filter((name) => findTool(run, name)?.prepare !== undefined);
-  if (prepared.length === 0) return;
+/** Lets tools load what they need to say what a call touches; null if none does. If that fails, the call is refused when its subjects are read. */
+export function prepareTools(names: string[], run: Run): Promise<unknown> | null {
+  const prepared = names.filter((name) => findTool(run, name)?.prepare !== undefined);
+  if (prepared.length === 0) return null;
   const prepare = async (name: string) => findTool(run, name)?.prepare?.();
-  await Promise.allSettled(prepared.map(prepare));
+  return Promise.allSettled([...new Set(prepared)].map(prepare));
 }
 
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */

@@ -69,10 +69,11 @@ export interface AnswerCalls {
 /** Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
 export async function judgeToolCalls({ content, originals, turn, from = 0 }: AnswerCalls, run: Run, services: Services): Promise<Draft[]> {
   const parts = toolCallParts(content);
-  await prepareTools(
+  const preparing = prepareTools(
     parts.map((part) => part.tool),
     run,
   );
+  if (preparing) await preparing;
   const ids = new Set<string>();
   let { recent } = run.state.guards;
   return parts.flatMap((part, index): Draft[] => {

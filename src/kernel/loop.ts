@@ -20,7 +20,7 @@ import { findSummariser, planRoom } from './make-room.ts';
 import { handleFailure } from './model-failure.ts';
 import { redactPart } from './original-arguments.ts';
 import type { Ending } from './outcome.ts';
-import { pauseForBudget, waitWhilePaused } from './pause.ts';
+import { isPauseDue, pauseForBudget, waitWhilePaused } from './pause.ts';
 import type { ModelWork, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { loopVersionOf, openRequest, openRequestFor, pendingInput, type RunState, settledPhase } from './state.ts';
@@ -39,7 +39,7 @@ export async function runLoop(run: Run, pinned: Pinned, tools: ToolSessionState,
     ...{ fallbacks: [...fallbacks], instead: null, compactionRefusedAt: null, mustStream: false },
   };
   for (;;) {
-    await waitWhilePaused(run, services);
+    if (isPauseDue(run)) await waitWhilePaused(run, services);
     if (run.signal.aborted) return null;
     const result = await takeStep(loop, nextStep(run.state));
     if (result !== 'continue') return result;
@@ -80,7 +80,7 @@ function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
 async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, budgetName: string | null = null): Promise<StepResult> {
   const { run, state } = loop;
   const { budget, signal, slot } = run;
-  if (!(await slot.ensure())) return null;
+  if (!slot.isHeld && !(await slot.ensure())) return null;
   loop.plan = planCall(run, loop.model, loop.services, loop.isHelper);
   const request = buildNextRequest(loop, purpose, cause);
   if (purpose !== 'compact' && openRequest(state) === null) {
@@ -120,8 +120,8 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
   let spent = zeroAmount;
   try {
     for (;;) {
-      await waitWhilePaused(run, loop.services);
-      if (!(await slot.ensure())) return null;
+      if (isPauseDue(run)) await waitWhilePaused(run, loop.services);
+      if (!slot.isHeld && !(await slot.ensure())) return null;
       const result = await attemptModelCall(loop, { purpose, cause, budget: budgetName, request });
       if (result === null) return null;
       const usage = result.ok ? result.answer.usage : result.usage;

@@ -58,6 +58,11 @@ function listRuns(run: Run): Run[] {
   return [run, ...[...run.children].flatMap(listRuns)];
 }
 
+/** Whether a pause was asked for or has begun. */
+export function isPauseDue({ pauseRequest, state }: Run): boolean {
+  return pauseRequest !== null || state.paused !== null;
+}
+
 /** Begins a pause that was asked for, and waits for its end. Returns at once if the run is not paused, or if it was stopped. */
 export async function waitWhilePaused(run: Run, services: Services): Promise<void> {
   if (run.signal.aborted) return;

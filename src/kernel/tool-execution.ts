@@ -43,9 +43,10 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
   let changes: Promise<void> = Promise.resolve();
   run.slot.setBusyCalls(calls.length);
   // All questions are asked at once, although changing calls are made one by one.
-  const refusals = new Map(calls.map((call) => [call, waitForApproval(run, call, services)]));
+  const refusals = new Map(calls.filter(({ approval }) => approval).map((call) => [call, waitForApproval(run, call, services)]));
   const runCall = async (call: CallState) => {
-    const refusal = await refusals.get(call);
+    const waiting = refusals.get(call);
+    const refusal = waiting ? await waiting : null;
     const args = executableArguments(run, call, services);
     if (args === undefined) return finishCall(run, call, [toolFinishedFact(call, 'error', originalLostText)]);
     const denial = refusal ?? (await waitToBegin(run, call, args, services));

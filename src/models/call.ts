@@ -62,12 +62,14 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
 }
 
 /** Asks for the answer in one piece if the model supports that. `onWhole` is called with whether such an answer is pending. */
-async function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<OpenStream> {
+function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<OpenStream> {
   const opening = openWhole(model, options, stop);
   onWhole(opening !== null);
-  const whole = opening && (await opening);
-  onWhole(whole !== null);
-  return whole ?? openStream(model, options, stop);
+  if (opening === null) return openStream(model, options, stop);
+  return opening.then((whole) => {
+    onWhole(whole !== null);
+    return whole ?? openStream(model, options, stop);
+  });
 }
 
 /** An explicit reason, because the default one costs a stack trace. */

@@ -5,6 +5,7 @@ import type { QueuedRequest, QueueListener, QueueSignal, Scheduler, Slot } from 
 export interface SlotKeeper {
   /** Calls `start` when the run has its first slot, or was stopped before. What a run does takes no memory until then. */
   begin(start: () => void): void;
+  readonly isHeld: boolean;
   /** Gets a slot unless the run has one; false if the run was stopped meanwhile. */
   ensure(): Promise<boolean>;
   release(): void;
@@ -64,6 +65,10 @@ class Keeper implements SlotKeeper, QueuedRequest, QueueSignal {
     // Not before the scheduler is done.
     if (this.#start) queueMicrotask(this.#start);
     this.#start = null;
+  }
+
+  get isHeld(): boolean {
+    return this.#slot !== null;
   }
 
   async ensure(): Promise<boolean> {

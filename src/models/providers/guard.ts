@@ -35,11 +35,15 @@ export interface OpenStream extends PartSource {
 const openers = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<OpenStream>>();
 
 /** Opens an answer of any model; for a guarded model, with its guard functions. */
-export async function openStream(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
-  const open = openers.get(model);
-  if (open) return open(options, signal);
-  const { read } = await openModelStream(model)(options, signal);
-  return { read, guardPart: (part) => part, guardError: (thrown) => thrown };
+export function openStream(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
+  return (openers.get(model) ?? openUnguarded(model))(options, signal);
+}
+
+function openUnguarded(model: LanguageModelV4) {
+  return async (options: SourceOptions, signal: StopSignal): Promise<OpenStream> => {
+    const { read } = await openModelStream(model)(options, signal);
+    return { read, guardPart: (part) => part, guardError: (thrown) => thrown };
+  };
 }
 
 /** The same for an answer in one piece; null if the model only streams, or streams as cheaply. It may resolve to null for the same reasons. */
