@@ -274,6 +274,18 @@ describe('a tree whose runs another program changed', () => {
     await expect(claim()).rejects.toMatchObject(refusal);
   });
 
+  it('is noticed also in a run that this process has just written', async () => {
+    await createTree();
+    const store = await open();
+    const owner = await store.open();
+    await store.claim(owner, root);
+    expect(await store.append(owner, [createUnit(root, root, 4)])).toEqual([{ ok: true }]);
+    expect(await store.append(owner, [createUnit(root, root, 5)])).toEqual([{ ok: true }]);
+    change('UPDATE runs SET seq = seq + 1');
+    expect(await store.append(owner, [createUnit(root, root, 6)])).toEqual([{ ok: false, reason: 'conflict' }]);
+    await store.close();
+  });
+
   it('does not get back an order that an earlier process consumed', async () => {
     await createTree();
     const store = await open();
