@@ -6,6 +6,7 @@ import type { Json } from '../contract/json.ts';
 import { parseTraceContext } from '../contract/trace-context.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
+import { createPace } from '../scheduling/pace.ts';
 import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { startDriver } from './driver-of.ts';
@@ -20,9 +21,13 @@ import { parseBrief, redactBrief } from './parse-brief.ts';
 import { Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
 
+/** Runs that are admitted in one turn of the event loop. They share a commit. */
+const admissionsPerTurn = 8;
+
 /** Admits briefs and starts their runs. `isOpen` turns false when the process takes no new work. */
 export function createStarter(services: Services, isOpen: () => boolean): Services['startRun'] {
-  const { store, journal, runs, redact, scheduler, ids } = services;
+  const { store, journal, runs, redact, scheduler, ids, clock } = services;
+  const pace = createPace(clock, admissionsPerTurn);
   /** Briefs with an idempotency key that are being started: the same key gets the same run. */
   const starting = new Map<string, Promise<Run>>();
 
@@ -40,6 +45,8 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     brief: Brief,
     { parent = null, call = null, review, rootModel, check, dialect: name, trace, images }: StartOptions,
   ): Promise<Run> {
+    const turn = pace.pass();
+    if (turn) await turn;
     const known = await findByKey(brief, parent);
     if (known) return known;
     await checkContinuable(brief, store);

@@ -1,0 +1,49 @@
+// Paces bursts of work. Whoever delegates to hundreds of children at once would otherwise admit all of them before the first one sends a request: promises
+// continue in the order in which they were made, stage by stage. With a pace, the first children wait for their answers while the next ones are admitted, and
+// the event loop gets to its sockets and timers in between.
+//
+//  1. At most `perTurn` calls pass in one turn of the event loop, in the order of the calls.
+//  2. A call that may pass at once waits for nothing.
+import type { Clock } from '../ports/clock.ts';
+
+export interface Pace {
+  /** Null if the caller may go on at once. */
+  pass(): Promise<void> | null;
+}
+
+export function createPace(clock: Clock, perTurn: number): Pace {
+  let waiting: (() => void)[] = [];
+  /** The first of `waiting` that still waits. */
+  let first = 0;
+  let passed = 0;
+  let isTurnOpen = false;
+
+  function beginTurn(): void {
+    isTurnOpen = true;
+    clock.defer(endTurn);
+  }
+
+  function endTurn(): void {
+    isTurnOpen = false;
+    passed = 0;
+    if (first === waiting.length) return;
+    beginTurn();
+    for (; passed < perTurn && first < waiting.length; passed++) waiting[first++]?.();
+    if (first < waiting.length) return;
+    waiting = [];
+    first = 0;
+  }
+
+  return {
+    pass() {
+      if (!isTurnOpen) beginTurn();
+      if (passed < perTurn && first === waiting.length) {
+        passed++;
+        return null;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      return promise;
+    },
+  };
+}
