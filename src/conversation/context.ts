@@ -99,10 +99,8 @@ export function createContexts({ setup, workspaces, clock, tools: sharedTools, m
   }
 
   async function readRules(workspace: string, folder = ''): Promise<WorkspaceState['rules']> {
-    for (const name of ruleFiles) {
-      const file = await workspaces.read(workspace, `${folder}${name}`, maxRulesChars);
-      if (file.ok && file.text.trim() !== '') return { name, file };
-    }
+    const files = await Promise.all(ruleFiles.map((name) => workspaces.read(workspace, `${folder}${name}`, maxRulesChars)));
+    for (const [i, file] of files.entries()) if (file.ok && file.text.trim() !== '') return { name: ruleFiles[i] as string, file };
     return null;
   }
 
