@@ -61,11 +61,20 @@ async function carryOut(name: Name, server: string, command: Command): Promise<F
 }
 
 const delegations: Record<'memory' | 'sqlite' | 'process' | 'ai-model', (url: string) => Delegation> = {
-  memory: (url) => ({ store: 'memory', ...namedModels(url) }),
-  sqlite: (url) => ({ store: 'sqlite', ...namedModels(url) }),
-  process: (url) => ({ store: 'sqlite', host: 'process', task: 'tool: list child', ...namedModels(url) }),
+  memory: (url) => ({ store: 'memory', ...findModels(url) }),
+  sqlite: (url) => ({ store: 'sqlite', ...findModels(url) }),
+  process: (url) => ({ store: 'sqlite', host: 'process', task: 'tool: list child', ...findModels(url) }),
   'ai-model': (url) => ({ store: 'sqlite', ...objectModels(createAiModel(url)) }),
 };
+
+/** By address: a process has one set of models, and keeps its connections, like `fetch` and `node:http`. */
+const models = new Map<string, ReturnType<typeof namedModels>>();
+
+function findModels(url: string): ReturnType<typeof namedModels> {
+  const found = models.get(url) ?? namedModels(url);
+  models.set(url, found);
+  return found;
+}
 
 const [name, server] = process.argv.slice(2) as [Name, string];
 process.on('message', async (command: Command) => {
