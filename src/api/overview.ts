@@ -85,32 +85,35 @@ function findString(value: unknown, text: string): string | null {
   return null;
 }
 
-/** The row of a run has the sums of its ended children too, so these are subtracted. */
+/** The row of a run has the sums of its ended children and of all its models too, so these are subtracted. A run counts once, under its own model. */
 function rowsToCosts(rows: RunRow[]): CostRow[] {
   const children = Map.groupBy(rows, ({ parentId }) => parentId);
   const costs = new Map<string, CostRow>();
   for (const row of rows) {
     if (row.kind !== 'agent' || row.startedAt === null) continue;
-    const day = row.startedAt.slice(0, 10);
-    const { agent, model } = row;
-    const key = JSON.stringify([day, agent, model]);
-    const cost = costs.get(key) ?? {
-      day,
-      agent,
-      model,
-      runs: 0,
-      tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
-      costUsd: null,
-      ms: 0,
-    };
-    costs.set(key, cost);
+    const { otherModels: others = [] } = row;
+    const cost = findCost(row.startedAt, row.agent, row.model);
     const below = (children.get(row.runId) ?? []).filter(({ endedAt }) => endedAt !== null);
     cost.runs++;
-    for (const name of Object.keys(cost.tokens) as (keyof Tokens)[])
-      cost.tokens[name] += row.tokens[name] - below.reduce((sum, child) => sum + child.tokens[name], 0);
-    if (row.costUsd !== null)
-      cost.costUsd = (cost.costUsd ?? 0) + row.costUsd - below.reduce((sum, child) => sum + (child.costUsd ?? 0), 0);
+    addCost(cost, row, 1);
+    for (const part of [...below, ...others]) addCost(cost, { ...part, costUsd: row.costUsd === null ? null : part.costUsd }, -1);
+    for (const other of others) addCost(findCost(row.startedAt, row.agent, other.model), other, 1);
     if (row.endedAt !== null) cost.ms += isoToMs(row.endedAt) - isoToMs(row.startedAt);
   }
   return [...costs.values()];
+
+  function findCost(startedAt: string, agent: string | null, model: string | null): CostRow {
+    const day = startedAt.slice(0, 10);
+    const key = JSON.stringify([day, agent, model]);
+    const tokens = { input: 0, output: 0, cached: 0, reasoning: 0 };
+    const cost = costs.get(key) ?? { day, agent, model, runs: 0, tokens, costUsd: null, ms: 0 };
+    costs.set(key, cost);
+    return cost;
+  }
+}
+
+/** Unknown costs count as none. */
+function addCost(sum: CostRow, { tokens, costUsd }: Pick<CostRow, 'tokens' | 'costUsd'>, sign: 1 | -1): void {
+  for (const name of Object.keys(sum.tokens) as (keyof Tokens)[]) sum.tokens[name] += sign * tokens[name];
+  if (costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + sign * costUsd;
 }

@@ -3,6 +3,10 @@ import { Instant, RunId } from './ids.ts';
 import { OutcomeStatus, Tokens } from './outcome.ts';
 import { liveStatuses } from './run-status.ts';
 
+/** What the calls of one model used. */
+export const ModelSpending = z.strictObject({ model: z.string(), tokens: Tokens, costUsd: z.number().nullable() });
+export type ModelSpending = z.infer<typeof ModelSpending>;
+
 /** The row of a run: computed from its facts and stored in the same transaction. `ps` and `show` print it. */
 export const RunRow = z.strictObject({
   runId: RunId,
@@ -19,6 +23,8 @@ export const RunRow = z.strictObject({
   turns: z.int(),
   tokens: Tokens,
   costUsd: z.number().nullable(),
+  /** Calls of other models than `model`; they are part of `tokens` and `costUsd`. Absent if there were none. */
+  otherModels: z.array(ModelSpending).optional(),
   createdAt: Instant,
   startedAt: Instant.nullable(),
   endedAt: Instant.nullable(),

@@ -19,6 +19,8 @@ import {
   longWaitMs,
   loopVersionOf,
   messageRuleset,
+  openRequest,
+  ownModel,
   pendingInput,
   type RunState,
   settledPhase,
@@ -76,7 +78,7 @@ const reducers: Reducers = {
     // The prompt is open until the agent's next model call.
     if (started) state.phase = { name: 'ready', started };
   },
-  'model.called': (state, { usage, costUsd }) => addSpending(state, usage, costUsd),
+  'model.called': (state, { model, usage, costUsd }) => addModelCall(state, model, usage, costUsd),
   'model.asked': (state, data, { at }) => {
     const started = startedFact(state);
     if (!started) return;
@@ -107,11 +109,11 @@ const reducers: Reducers = {
     if (phase.name === 'compacting') {
       if (composeCompaction(state, data)) phase.answer = data;
       else failCompaction(state);
-      addSpending(state, data.usage, data.costUsd);
+      addModelCall(state, phase.asked.model, data.usage, data.costUsd);
       return;
     }
-    const asked = phase.name === 'asking' ? phase.asked : { purpose: 'turn' as const, cause: null, budget: undefined };
-    const { purpose, cause, budget = null } = asked;
+    const asked = phase.name === 'asking' ? phase.asked : { purpose: 'turn' as const, cause: null, budget: undefined, model: null };
+    const { purpose, cause, budget = null, model } = asked;
     state.phase = { name: 'answered', started, answer: { ...data, purpose, cause, budget }, calls: [], nudge: null };
     // After a tool call that was cut off, an answer alone is no progress: it may call the tool that kills its process again.
     if (!guards.isCutOff) guards.takeovers = 0;
@@ -123,12 +125,13 @@ const reducers: Reducers = {
     if (text !== '' || toolCallParts(data.content).length > 0) guards.nudged.empty = 0;
     conversation.partial = '';
     conversation.countedTokens = data.usage.input + data.usage.output;
-    addSpending(state, data.usage, data.costUsd);
+    addModelCall(state, model, data.usage, data.costUsd);
   },
   'model.failed': (state, data) => {
     if (state.phase.name === 'compacting') {
+      const { model } = state.phase.asked;
       if (!data.again) failCompaction(state, stopCodes.has(data.error.code));
-      if (data.usage) addSpending(state, data.usage, data.costUsd);
+      if (data.usage) addModelCall(state, model, data.usage, data.costUsd);
       return;
     }
     if (state.phase.name === 'asking') {
@@ -137,7 +140,7 @@ const reducers: Reducers = {
     }
     if (data.fallback !== null) state.fallback = { model: data.fallback, attempt: data.attempt };
     if (data.text !== '') state.conversation.partial = data.text;
-    if (data.usage) addSpending(state, data.usage, data.costUsd);
+    if (data.usage) addModelCall(state, openRequest(state)?.model ?? null, data.usage, data.costUsd);
   },
   'model.nudged': (state, data) => {
     if (state.phase.name === 'answered') state.phase.nudge = data;
@@ -317,11 +320,24 @@ function addMemo(state: RunState, memo: Record<string, string> = {}): void {
   }
 }
 
-function addSpending(state: RunState, used: Tokens | Usage, costUsd: number | null): void {
-  const { tokens } = state;
+/** `model`: null if it is not known, as after damage; it counts as the run's own then. */
+function addModelCall(state: RunState, model: string | null, used: Usage, costUsd: number | null): void {
+  addSpending(state, used, costUsd);
+  if (model === null || model === ownModel(state)) return;
+  state.otherModels ??= [];
+  let other = state.otherModels.find((each) => each.model === model);
+  if (!other) {
+    other = { model, tokens: { input: 0, output: 0, cached: 0, reasoning: 0 }, costUsd: 0 };
+    state.otherModels.push(other);
+  }
+  addSpending(other, used, costUsd);
+}
+
+function addSpending(sum: Pick<RunState, 'tokens' | 'costUsd'>, used: Tokens | Usage, costUsd: number | null): void {
+  const { tokens } = sum;
   tokens.input += used.input;
   tokens.output += used.output;
   tokens.cached += used.cached;
   tokens.reasoning += used.reasoning;
-  state.costUsd = state.costUsd === null || costUsd === null ? null : state.costUsd + costUsd;
+  sum.costUsd = sum.costUsd === null || costUsd === null ? null : sum.costUsd + costUsd;
 }

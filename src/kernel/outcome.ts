@@ -13,7 +13,7 @@ import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';
 import { checkArtifacts, isChecking, isInReview, isVerified } from './check-state.ts';
 import { findRunningStep, isFlowWaiting } from './flow-state.ts';
-import { endedFact, livePhase, type RunState, startedFact } from './state.ts';
+import { endedFact, livePhase, ownModel, type RunState, startedFact } from './state.ts';
 
 /** How a run ends. `code` is null for success only; it is the error's code and, for limits and stops, also `terminated`. */
 export interface Ending {
@@ -32,9 +32,8 @@ export function failed(code: ErrorCode, message: string, retryable = false): End
 }
 
 export function stateToRow(state: RunState): RunRow {
-  const { brief, parentId, rootId, depth, kind, agent, model } = state.created.data;
-  const started = startedFact(state);
-  return {
+  const { brief, parentId, rootId, depth, kind, agent } = state.created.data;
+  const row: RunRow = {
     activity: currentActivity(state),
     agent,
     costUsd: state.costUsd,
@@ -46,15 +45,17 @@ export function stateToRow(state: RunState): RunRow {
     label: brief.label ?? null,
     lastHash: state.hash,
     lastSeq: state.seq,
-    model: started?.data.model ?? model,
+    model: ownModel(state),
     parentId,
     rootId,
     runId: state.runId,
-    startedAt: started?.at ?? null,
+    startedAt: startedFact(state)?.at ?? null,
     status: currentStatus(state),
     tokens: { ...state.tokens },
     turns: state.guards.turns,
   };
+  if (state.otherModels) row.otherModels = state.otherModels.map((each) => ({ ...each, tokens: { ...each.tokens } }));
+  return row;
 }
 
 function currentStatus(state: RunState): RunStatus {

@@ -5,6 +5,7 @@ import type { FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts'
 import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
+import type { ModelSpending } from '../contract/run.ts';
 import { type LoopVersion, loopVersion } from '../conversation/loop-version.ts';
 import type { CallState, Entry, InboxItem, Pending } from '../conversation/request.ts';
 import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
@@ -137,6 +138,8 @@ export interface RunState {
   /** Of the run and everything below it; `costUsd` is null once a price was unknown. */
   tokens: Tokens;
   costUsd: number | null;
+  /** The part of it that other models than the run's own used, such as one that it fell back to; null if there is none. */
+  otherModels: ModelSpending[] | null;
 }
 
 export function initialState(fact: FactOf<'run.created'>): RunState {
@@ -183,6 +186,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     flow: fact.data.kind === 'flow' ? { steps: [], finished: [] } : null,
     tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
     costUsd: 0,
+    otherModels: null,
   };
 }
 
@@ -211,6 +215,11 @@ export function openRequestFor(state: RunState, purpose: Purpose): FactData['mod
 export function startedFact(state: RunState): Started | null {
   const phase = livePhase(state);
   return phase.name === 'queued' ? null : phase.started;
+}
+
+/** The model that it started with; null for a client or a flow. */
+export function ownModel(state: RunState): string | null {
+  return startedFact(state)?.data.model ?? state.created.data.model;
 }
 
 /** The deadline on the wall clock, without the current pause; null before the start, and for a client. */

@@ -112,7 +112,12 @@ function compareWithRow(row: RunRow, run: CheckedRun | undefined): ChainFault | 
   if (row.lastHash !== run.lastHash) return { runId, seq: run.seq, what: 'its row has another hash' };
   if (run.erasedSeq > 0 && row.erasedAt === undefined)
     return { runId, seq: run.erasedSeq, what: 'its data is missing, although the run was never erased' };
-  if (run.state && canonical(stateToRow(run.state)) !== canonical(row))
-    return { runId, seq: run.seq, what: 'its row does not match its facts' };
+  if (run.state && !isRowOf(run.state, row)) return { runId, seq: run.seq, what: 'its row does not match its facts' };
   return null;
+}
+
+/** Rows of earlier versions do not say which other models a run used. */
+function isRowOf(state: RunState, row: RunRow): boolean {
+  const { otherModels, ...earlier } = stateToRow(state);
+  return canonical(otherModels && row.otherModels ? { ...earlier, otherModels } : earlier) === canonical(row);
 }

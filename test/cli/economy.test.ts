@@ -85,6 +85,25 @@ describe('models by agent', () => {
     expect((await cli.run(['replay', 'last'])).code).toBe(0);
   });
 
+  it('are listed with what each of them cost', async () => {
+    using cli = open();
+    await cli.run(['trust', '--yes']);
+    await cli.run(['run', '--agent', 'explore', '--budget-usd', '0.3', 'work']);
+    type Groups = { groups: { name: string; runs: number; tokens: { input: number }; costUsd: number }[]; total: { costUsd: number } };
+    const { groups, total } = await cli.json<Groups>('costs', '--by', 'model');
+    expect(groups).toMatchObject([
+      { name: 'script/big.json', runs: 1, tokens: { input: 1000 } },
+      { name: 'script/small.json', runs: 0 },
+    ]);
+    const { costUsd } = await cli.json<{ costUsd: number }>('show', 'last');
+    expect(groups[0]?.costUsd).toBeCloseTo((1100 * 100) / 1_000_000);
+    expect((groups[0]?.costUsd ?? 0) + (groups[1]?.costUsd ?? 0)).toBeCloseTo(costUsd);
+    expect(total.costUsd).toBeCloseTo(costUsd);
+    expect((await cli.json<Groups>('costs', '--by', 'agent')).groups).toMatchObject([{ name: 'explore', runs: 1 }]);
+    // The row is computed from the facts.
+    expect((await cli.run(['verify'])).code).toBe(0);
+  });
+
   it('are set aside by --model, with everything below', async () => {
     using cli = open();
     await cli.run(['trust', '--yes']);
