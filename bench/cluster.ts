@@ -8,7 +8,7 @@ import { createProxy } from '../test/support/postgres/proxy.ts';
 import { startPostgresServer } from '../test/support/postgres/server.ts';
 import { endWorker, withCluster } from './cluster-workers.ts';
 import { startProvider } from './speed/processes.ts';
-import { namedModels, runDelegated } from './speed/retinue.ts';
+import { namedModels, openDelegator } from './speed/retinue.ts';
 import { type StoreKind, withRuntime } from './support.ts';
 
 export interface ClusterFigures {
@@ -82,7 +82,9 @@ async function measureJournal(url: string, rounds: number): Promise<ClusterFigur
   try {
     for (let round = -1; round < rounds; round++)
       for (const [name, kind] of stores(url)) {
-        const { wallMs } = await runDelegated(256, 1, { store: kind, ...namedModels(`${provider.url}/200`) });
+        const delegator = await openDelegator({ store: kind, ...namedModels(`${provider.url}/200`) });
+        const { wallMs } = await delegator.run(256, 1);
+        await delegator.close();
         if (round >= 0) times.get(name)?.push(wallMs);
       }
   } finally {

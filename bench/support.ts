@@ -75,20 +75,39 @@ async function openStore(kind: StoreKind, folder: string): Promise<Store> {
   return openPostgresStore({ url: kind.postgres, schema: `bench_${process.pid}_${++schemas}`, authenticator });
 }
 
+export interface OpenOptions {
+  models?: Models;
+  model?: string;
+  slots?: number;
+  executor?: ToolExecutor;
+  agents?: Agent[];
+  externals?: ExternalAgents;
+  onClosed?(folder: string): void;
+}
+
+export interface OpenedRuntime {
+  runtime: Runtime;
+  store: Store;
+  /** Has the database `bench.db` of the SQLite store. */
+  folder: string;
+  /** Removes the folder too. */
+  close(): Promise<void>;
+}
+
 export async function withRuntime<T>(
   kind: StoreKind,
-  /** `folder`: has the database `bench.db` of the SQLite store. */
   use: (runtime: Runtime, store: Store, folder: string) => Promise<T>,
-  options: {
-    models?: Models;
-    model?: string;
-    slots?: number;
-    executor?: ToolExecutor;
-    agents?: Agent[];
-    externals?: ExternalAgents;
-    onClosed?(folder: string): void;
-  } = {},
+  options: OpenOptions = {},
 ): Promise<T> {
+  const { runtime, store, folder, close } = await openRuntime(kind, options);
+  try {
+    return await use(runtime, store, folder);
+  } finally {
+    await close();
+  }
+}
+
+export async function openRuntime(kind: StoreKind, options: OpenOptions): Promise<OpenedRuntime> {
   const folder = mkdtempSync(join(tmpdir(), 'retinue-bench-'));
   const store = await openStore(kind, folder);
   const runtime = await createRuntime({
@@ -118,12 +137,15 @@ export async function withRuntime<T>(
       rulesets: (delegationTools) => [builtInRuleset(delegationTools, ['echo'])],
     },
   });
-  try {
-    return await use(runtime, store, folder);
-  } finally {
-    await runtime.close();
-    await store.close();
-    options.onClosed?.(folder);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return {
+    runtime,
+    store,
+    folder,
+    async close() {
+      await runtime.close();
+      await store.close();
+      options.onClosed?.(folder);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }

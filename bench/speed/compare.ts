@@ -18,7 +18,6 @@ export interface Case {
 interface Sample {
   overheadMs: number;
   cpuMs: number;
-  bytes: number | null;
 }
 
 export interface Comparison {
@@ -28,7 +27,6 @@ export interface Comparison {
   /** Processor time per child. */
   cpu(name: Name, at: { n: number; delay: number }): Spread;
   ratio(what: 'overheadMs' | 'cpuMs', of: Name, to: Name, at: { n: number; delay: number }): Spread;
-  bytes(name: Name, at: { n: number; delay: number }): number;
 }
 
 /** `warmUp`: groups of children that each contestant runs before anything counts, so that the JIT compiler has seen everything. */
@@ -63,7 +61,6 @@ export async function compare(
     overhead: (name, at) => spread(values(name, at, 'overheadMs')),
     cpu: (name, at) => spread(values(name, at, 'cpuMs')),
     ratio: (what, of, to, at) => ratios(values(of, at, what), values(to, at, what)),
-    bytes: (name, at) => spread((samples.get(caseKey(name, at)) ?? []).map(({ bytes }) => bytes ?? Number.NaN)).median,
   };
 }
 
@@ -77,6 +74,6 @@ function rotate(names: readonly Name[], by: number): Name[] {
   return [...names.slice(at), ...names.slice(0, at)];
 }
 
-function toSample({ wallMs, cpuMs, bytes }: Figures, { n, times, delay }: { n: number; times: number; delay: number }): Sample {
-  return { overheadMs: wallMs / times - callsPerChild * delay, cpuMs: cpuMs / (n * times), bytes };
+function toSample({ wallMs, cpuMs }: Figures, { n, times, delay }: { n: number; times: number; delay: number }): Sample {
+  return { overheadMs: wallMs / times - callsPerChild * delay, cpuMs: cpuMs / (n * times) };
 }

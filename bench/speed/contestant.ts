@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { findAnswer, isStreamed } from './answers.ts';
 import { createAiLoop, createAiModel, createBareLoop, type RunChildren, sendByFetch, sendByHttp } from './loops.ts';
-import { type Delegation, measureHeap, namedModels, objectModels, runDelegated } from './retinue.ts';
+import { type Delegation, type Delegator, measureDatabase, measureHeap, namedModels, objectModels, openDelegator } from './retinue.ts';
 
 export const names = ['fetch', 'http', 'ai', 'memory', 'sqlite', 'process', 'ai-model'] as const;
 export type Name = (typeof names)[number];
@@ -14,6 +14,8 @@ export type Command =
   | { do: 'run'; n: number; times: number; delay: number }
   /** `n` children of an AI SDK model over a `fetch` that answers at once. */
   | { do: 'micro'; n: number; turns: number }
+  /** A new database with `n` children. */
+  | { do: 'database'; n: number }
   | { do: 'heap'; n: number; what: 'live' | 'queued' };
 
 export interface Figures {
@@ -45,36 +47,37 @@ async function carryOut(name: Name, server: string, command: Command): Promise<F
     await measureHeap(8, gc, command.what);
     return { wallMs: 0, cpuMs: 0, bytes: await measureHeap(command.n, gc, command.what) };
   }
+  if (command.do === 'database') return { wallMs: 0, cpuMs: 0, bytes: await measureDatabase(command.n, delegations.sqlite(`${server}/0`)) };
   if (command.do === 'micro') {
     const { n, turns } = command;
     const model = createAiModel('http://bench.invalid', answerAtOnce as typeof fetch);
     const task = `turns: ${turns} child`;
     if (name === 'ai') return runLoop(createAiLoop(model, task), n, 1);
-    return runDelegated(n, 1, { store: 'sqlite', task, ...objectModels(model) });
+    return delegate(task, () => ({ store: 'sqlite', task, ...objectModels(model) }), n, 1);
   }
   const { n, times, delay } = command;
   const url = `${server}/${delay}`;
   if (name === 'fetch') return runLoop(createBareLoop(url, sendByFetch), n, times);
   if (name === 'http') return runLoop(createBareLoop(url, sendByHttp), n, times);
   if (name === 'ai') return runLoop(createAiLoop(createAiModel(url)), n, times);
-  return runDelegated(n, times, { ...delegations[name](url) });
+  return delegate(url, () => delegations[name](url), n, times);
+}
+
+/** By what they delegate to. A process has one runtime with one store, and keeps its connections, like `fetch` and `node:http`. */
+const delegators = new Map<string, Promise<Delegator>>();
+
+async function delegate(key: string, create: () => Delegation, n: number, times: number): Promise<Figures> {
+  const delegator = delegators.get(key) ?? openDelegator(create());
+  delegators.set(key, delegator);
+  return { ...(await (await delegator).run(n, times)), bytes: null };
 }
 
 const delegations: Record<'memory' | 'sqlite' | 'process' | 'ai-model', (url: string) => Delegation> = {
-  memory: (url) => ({ store: 'memory', ...findModels(url) }),
-  sqlite: (url) => ({ store: 'sqlite', ...findModels(url) }),
-  process: (url) => ({ store: 'sqlite', host: 'process', task: 'tool: list child', ...findModels(url) }),
+  memory: (url) => ({ store: 'memory', ...namedModels(url) }),
+  sqlite: (url) => ({ store: 'sqlite', ...namedModels(url) }),
+  process: (url) => ({ store: 'sqlite', host: 'process', task: 'tool: list child', ...namedModels(url) }),
   'ai-model': (url) => ({ store: 'sqlite', ...objectModels(createAiModel(url)) }),
 };
-
-/** By address: a process has one set of models, and keeps its connections, like `fetch` and `node:http`. */
-const models = new Map<string, ReturnType<typeof namedModels>>();
-
-function findModels(url: string): ReturnType<typeof namedModels> {
-  const found = models.get(url) ?? namedModels(url);
-  models.set(url, found);
-  return found;
-}
 
 const [name, server] = process.argv.slice(2) as [Name, string];
 process.on('message', async (command: Command) => {
@@ -84,4 +87,7 @@ process.on('message', async (command: Command) => {
     process.send?.({ ok: false, message: error instanceof Error ? error.stack : String(error) });
   }
 });
-process.on('disconnect', () => process.exit(0));
+process.on('disconnect', async () => {
+  for (const delegator of delegators.values()) await (await delegator).close();
+  process.exit(0);
+});

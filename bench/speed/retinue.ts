@@ -3,14 +3,14 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createProcessExecutor } from '../../src/hosts/process.ts';
-import type { Client } from '../../src/kernel/runtime.ts';
+import type { Client, Runtime } from '../../src/kernel/runtime.ts';
 import { modelObjectToHandle } from '../../src/models/model-object.ts';
 import { createModels } from '../../src/models/models.ts';
 import { withPrices } from '../../src/models/prices.ts';
 import { createProviders } from '../../src/models/providers.ts';
 import type { Models } from '../../src/ports/model.ts';
 import { createProcessGuard } from '../../src/system/process-guard.ts';
-import { type StoreKind, withRuntime } from '../support.ts';
+import { openRuntime, type StoreKind, withRuntime } from '../support.ts';
 
 export interface Delegation {
   store: StoreKind;
@@ -22,6 +22,7 @@ export interface Delegation {
 }
 
 const limits = { maxConcurrent: 10_000, maxTokens: 1_000_000_000 };
+const slots = 10_000;
 
 /** Models by name, over Retinue's own decoders. */
 export function namedModels(url: string): Pick<Delegation, 'models' | 'model'> {
@@ -38,22 +39,19 @@ export function objectModels(model: unknown): Pick<Delegation, 'models' | 'model
 export interface DelegatedFigures {
   wallMs: number;
   cpuMs: number;
-  /** Of the database file, per child; null without one. */
-  bytes: number | null;
 }
 
-/** `times` groups of `n` children of one client, one group after the other. The runtime is open before the time counts. */
-export async function runDelegated(n: number, times: number, delegation: Delegation): Promise<DelegatedFigures> {
-  const { store, models, model, host, task = 'child' } = delegation;
-  let bytes: number | null = null;
-  // The write-ahead log is part of the file by then.
-  const onClosed = (folder: string) => {
-    if (store === 'sqlite') bytes = statSync(join(folder, 'bench.db')).size / (n * times);
-  };
-  const options = { models, model, slots: n + 1, onClosed, ...(host && { executor: createExecutor() }) };
-  const figures = await withRuntime(
-    store,
-    async (runtime) => {
+/** A runtime with its store, which stay open for many measurements as they do in a process that delegates. */
+export interface Delegator {
+  /** `times` groups of `n` children of one client, one group after the other. */
+  run(n: number, times: number): Promise<DelegatedFigures>;
+  close(): Promise<void>;
+}
+
+export async function openDelegator({ store, models, model, host, task = 'child' }: Delegation): Promise<Delegator> {
+  const { runtime, close } = await openRuntime(store, { models, model, slots, ...(host && { executor: createExecutor() }) });
+  return {
+    async run(n, times) {
       const [wall, cpu] = [performance.now(), process.cpuUsage()];
       const client = await runtime.client({ limits });
       for (let time = 0; time < times; time++) await runGroup(client, n, task);
@@ -61,9 +59,24 @@ export async function runDelegated(n: number, times: number, delegation: Delegat
       const { user, system } = process.cpuUsage(cpu);
       return { wallMs: performance.now() - wall, cpuMs: (user + system) / 1000 };
     },
-    options,
-  );
-  return { ...figures, bytes };
+    close,
+  };
+}
+
+/** Bytes per child of a new database with `n` of them. */
+export async function measureDatabase(n: number, { models, model, task = 'child' }: Delegation): Promise<number> {
+  let bytes = 0;
+  // The write-ahead log is part of the file by then.
+  const onClosed = (folder: string) => {
+    bytes = statSync(join(folder, 'bench.db')).size / n;
+  };
+  const run = async (runtime: Runtime) => {
+    const client = await runtime.client({ limits });
+    await runGroup(client, n, task);
+    await client.close();
+  };
+  await withRuntime('sqlite', run, { models, model, slots, onClosed });
+  return bytes;
 }
 
 async function runGroup(client: Client, n: number, task: string): Promise<void> {
@@ -114,7 +127,6 @@ export async function measureHeap(n: number, gc: () => void, what: 'live' | 'que
     },
   };
   const handle = { id: 'bench/bench', lane: 'bench', model, contextWindow: null, maxOutputTokens: null, price: () => 0 };
-  const slots = what === 'live' ? n + 1 : 1;
   return withRuntime(
     'sqlite',
     async (runtime) => {
@@ -130,6 +142,6 @@ export async function measureHeap(n: number, gc: () => void, what: 'live' | 'que
       await client.close();
       return used / n;
     },
-    { models: { resolve: async () => handle }, slots },
+    { models: { resolve: async () => handle }, slots: what === 'live' ? n + 1 : 1 },
   );
 }

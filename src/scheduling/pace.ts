@@ -1,6 +1,6 @@
-// Paces bursts of work. Whoever delegates to hundreds of children at once would otherwise admit all of them before the first one sends a request: promises
-// continue in the order in which they were made, stage by stage. With a pace, the first children wait for their answers while the next ones are admitted, and
-// the event loop gets to its sockets and timers in between.
+// Spreads a burst of work over turns of the event loop. Without it, a program that delegates to hundreds of children at once has all of them admitted before
+// the first one sends a request, because promises continue in the order in which they were made. With it, the first children wait for their answers while
+// the next ones are admitted, and the process reads its sockets in between.
 //
 //  1. At most `perTurn` calls pass in one turn of the event loop, in the order of the calls.
 //  2. A call that may pass at once waits for nothing.

@@ -19,7 +19,7 @@ export const costsCommand: Command = {
   usage: '[--by agent|model|day|tree] [flags]',
   summary: 'show what the runs of this database used and cost',
   about:
-    'Days are those on which runs started (UTC). A run counts with its own model, also for a summary that another model wrote. An unknown price is empty, never zero.',
+    'Days are those on which runs started (UTC). A run counts once, under the model it started with; what it spent on other models is listed under theirs. An unknown price is empty, never zero.',
   flags: [{ name: 'by', value: 'GROUP', help: 'agent, model, day (default) or tree' }, jsonFlag, ...commonFlags, ...serverFlags],
   positionals: { min: 0, max: 0 },
   examples: [
