@@ -6,6 +6,9 @@ import { ratios, type Spread, spread } from './statistics.ts';
 /** A child makes three tool calls: four model calls, one after the other. */
 const callsPerChild = 4;
 
+/** Children that a contestant runs before each measurement. */
+const wakeUpChildren = 64;
+
 export interface Case {
   n: number;
   delay: number;
@@ -46,7 +49,10 @@ export async function compare(
       progress(`${n} children, ${delay} ms`);
       for (let round = 0; round < rounds; round++)
         for (const name of rotate(names, round)) {
-          const figures = await (contestants.get(name) as Contestant).carryOut({ do: 'run', n, times, delay });
+          const contestant = contestants.get(name) as Contestant;
+          // While others have their turns, the system takes memory and caches away from a process.
+          if (name !== 'process') await contestant.carryOut({ do: 'run', n: wakeUpChildren, times: 1, delay: 0 });
+          const figures = await contestant.carryOut({ do: 'run', n, times, delay });
           const key = caseKey(name, { n, delay });
           samples.set(key, [...(samples.get(key) ?? []), toSample(figures, { n, times, delay })]);
         }
