@@ -46,7 +46,7 @@ export async function runLongDemo(report: (line: string) => void): Promise<LongD
     window,
     onTurn: (turn) => {
       if (turn % reportEvery === 0)
-        report(`turn ${turn}: ${seen.compactions} compactions so far; the largest request had ${seen.largest} of ${window} tokens\n`);
+        report(`turn ${turn}: compactions so far: ${seen.compactions}; the largest request had ${seen.largest} of ${window} tokens\n`);
     },
   });
   const modelId = 'demo/note-reader';

@@ -1,4 +1,6 @@
 // Effort and models by agent on the command line: flags, the configuration, and what `show`, `logs`, `config` and `agents explain` say.
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { createCli } from './support.ts';
 
@@ -101,6 +103,15 @@ describe('models by agent', () => {
     expect(total.costUsd).toBeCloseTo(costUsd);
     expect((await cli.json<Groups>('costs', '--by', 'agent')).groups).toMatchObject([{ name: 'explore', runs: 1 }]);
     // The row is computed from the facts.
+    expect((await cli.run(['verify'])).code).toBe(0);
+    // Earlier versions wrote rows without other models; one that Retinue never wrote is a fault.
+    const change = (sql: string) => {
+      using db = new DatabaseSync(join(cli.folder, '.retinue', 'retinue.db'));
+      db.exec(`UPDATE runs SET row = ${sql}`);
+    };
+    change(`json_set(row, '$.otherModels[0].costUsd', 7)`);
+    expect(await cli.run(['verify'])).toMatchObject({ code: 1, stdout: expect.stringContaining('does not match its facts') });
+    change(`json_remove(row, '$.otherModels')`);
     expect((await cli.run(['verify'])).code).toBe(0);
   });
 
