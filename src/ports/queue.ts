@@ -88,7 +88,8 @@ export interface Queue {
   touch(jobs: Job[]): Promise<void>;
   /**
    * The tree has ended, or it waits for something else than a worker; call it after the tree was released. `again`: a new job in the same
-   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that wake it and that nobody has carried out gets a new job at once.
+   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that wake it and that nobody has carried out
+   * gets a new job at once, and so does one that another process has claimed meanwhile.
    */
   complete(job: Job | DueSchedule, again?: { startAfter: Instant }): Promise<void>;
   /** Leaves out the run of a schedule that cannot be queued. The problem stays with the schedule until a run of it is completed. */

@@ -6,7 +6,7 @@ import type { Order } from '../contract/order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { createMemoryBudgets } from './memory/budgets.ts';
-import { appendUnit, createMemoryData, createTreeRecord, isRegistered, type MemoryData, wakeTree } from './memory/data.ts';
+import { appendUnit, createMemoryData, createTreeRecord, ensureJob, isRegistered, type MemoryData, wakeTree } from './memory/data.ts';
 import { eraseTree, weighTrees } from './memory/erase.ts';
 import { createMemoryLimits } from './memory/limits.ts';
 import { createMemoryQueue } from './memory/queue.ts';
@@ -191,6 +191,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
       if (previous !== undefined && !previous.isDead) return { ok: false, owner: tree.owner as string, pid: process.pid };
       const previousId = previous === undefined ? null : tree.owner;
       tree.owner = owner.id;
+      ensureJob(memory, rootId);
       return { ok: true, previous: previousId };
     },
     async holders(rootIds) {

@@ -165,6 +165,18 @@ export function wakeTree(memory: MemoryData, rootId: string, now: number): void 
   addJob(memory, rootId, options);
 }
 
+/**
+ * Gives a tree of a queue a job if it has none and has not ended. Whoever claims a tree calls it: should that process die, other workers find the tree by
+ * its job.
+ */
+export function ensureJob(memory: MemoryData, rootId: string): void {
+  const { job } = memory.trees.get(rootId) ?? {};
+  const row = memory.runs.get(rootId)?.row;
+  if (!job || !row || !isLive(row.status) || memory.jobs.values().some((each) => each.rootId === rootId)) return;
+  const { startAfter: _, ...options } = job;
+  addJob(memory, rootId, options);
+}
+
 function findRefusal(memory: MemoryData, unit: TreeAppend): 'fenced' | 'conflict' | null {
   const lastSeqs = new Map<string, number>();
   for (const { runId, seq } of unit.facts) {

@@ -54,7 +54,9 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       for (const each of [...memory.jobs.values()]) if (each.rootId === rootId) memory.jobs.delete(each.id);
       const { job: options } = memory.trees.get(rootId) ?? {};
       const isLive = memory.liveRuns.values().some((run) => run.row?.runId === rootId);
-      const isWoken = isLive && memory.orders.values().some((order) => order.rootId === rootId && order.kind !== 'compact');
+      const hasOrders = memory.orders.values().some((order) => order.rootId === rootId && order.kind !== 'compact');
+      // A process that has taken the tree meanwhile may die, and is found by the job.
+      const isWoken = isLive && (hasOrders || memory.trees.get(rootId)?.owner !== null);
       if (!options || !(isWoken || again)) return;
       const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
       addJob(memory, rootId, { ...options, startAfter });

@@ -105,7 +105,7 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
   const boss = createBoss(connections, warn);
   const jobs = createJobs({ connections, boss, queueChannel });
   const append = createAppender({ connections, ownerships, authenticator, jobs });
-  const leases = createLeases({ connections, ownerships, tags, liveness, wakeChannel, name });
+  const leases = createLeases({ connections, ownerships, tags, jobs, liveness, wakeChannel, name });
   const orders = createOrders({ connections, ownerships, authenticator, wakeChannel, jobs, warn });
   const eraser = createEraser(connections, { tags, isAnyAlive: leases.isAnyAlive });
   const queries = createQueries(connections);

@@ -18,6 +18,11 @@ export interface Jobs {
    * The caller holds the lock of the tree and has prepared its queue.
    */
   wake(transaction: Transaction, rootId: string): Promise<void>;
+  /**
+   * Gives a tree of a queue a job if it has none and has not ended. Whoever claims a tree calls it: should that process die, other workers find the tree
+   * by its job. The caller holds the lock of the tree and has prepared its queue.
+   */
+  ensure(transaction: Transaction, rootId: string): Promise<void>;
   /** The queue of a tree; null if it never had one. */
   findQueue(rootId: string): Promise<string | null>;
   /** Completes the job of a tree, whatever its id is by now, and the one that was taken. */
@@ -83,9 +88,14 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
     if (id !== null) await started.complete(queue, id, null, { includeQueued: true, db: toBossDatabase(transaction) });
   }
 
+  /**
+   * Whether a tree that was released needs a worker again. An order that came meanwhile has nobody to carry it out. A process that has taken the tree
+   * meanwhile may die, and is found by the job.
+   */
   async function isWanted(transaction: Transaction, rootId: string): Promise<boolean> {
     const found = await transaction.query({
-      text: `SELECT 1 FROM ${s}.orders JOIN ${s}.runs ON runs.id = orders.root WHERE orders.root = $1 AND runs.live AND ${isWaking} LIMIT 1`,
+      text: `SELECT 1 FROM ${s}.runs JOIN ${s}.trees ON trees.root = runs.id WHERE runs.id = $1 AND runs.live
+        AND (trees.owner IS NOT NULL OR EXISTS (SELECT 1 FROM ${s}.orders WHERE orders.root = $1 AND ${isWaking}))`,
       values: [rootId],
     });
     return found.length > 0;
@@ -115,6 +125,14 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
       await settle(transaction, job);
       await send(transaction, rootId, toOptions(job));
     },
+    async ensure(transaction, rootId) {
+      const [job] = await transaction.query<JobRow>({
+        text: `SELECT jobs.id, jobs.queue, jobs.priority, jobs."group" FROM ${s}.jobs JOIN ${s}.runs ON runs.id = jobs.root
+          WHERE jobs.root = $1 AND jobs.id IS NULL AND runs.live`,
+        values: [rootId],
+      });
+      if (job !== undefined) await send(transaction, rootId, toOptions(job));
+    },
     async complete({ rootId, id, queue }, again) {
       await boss.open([queue, (await findQueue(rootId)) ?? queue]);
       await connections.transact(async (transaction) => {
@@ -125,7 +143,6 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
         if (job === null) return;
         await settle(transaction, job);
         transaction.send({ text: `UPDATE ${s}.jobs SET id = NULL, done = clock_timestamp() WHERE root = $1`, values: [rootId] });
-        // An order that came while the tree was being released has nobody to carry it out.
         const isWoken = await isWanted(transaction, rootId);
         if (isWoken || again) await send(transaction, rootId, { ...toOptions(job), ...(!isWoken && again) });
       });

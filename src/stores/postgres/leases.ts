@@ -10,6 +10,7 @@ import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Holder, Owner } from '../../ports/store.ts';
 import { hasEndedHere } from '../process-identity.ts';
 import type { Connections } from './connections.ts';
+import type { Jobs } from './jobs.ts';
 import type { Liveness, OwnerRow } from './liveness.ts';
 import { takeLocks, treeLock } from './locks.ts';
 import type { Ownership, Ownerships } from './ownership.ts';
@@ -34,6 +35,7 @@ export interface LeaseDeps {
   connections: Connections;
   ownerships: Ownerships;
   tags: RunTags;
+  jobs: Jobs;
   liveness: Liveness;
   /** The channel on which owners are woken. */
   wakeChannel: string;
@@ -52,7 +54,7 @@ interface ClaimResult {
 /** A crashed process of another machine leaves its row behind. It is removed after this long, if it drives nothing. */
 const keepSilent = '1 day';
 
-export function createLeases({ connections, ownerships, tags, liveness, wakeChannel, name }: LeaseDeps): Leases {
+export function createLeases({ connections, ownerships, tags, jobs, liveness, wakeChannel, name }: LeaseDeps): Leases {
   const { schema: s } = connections;
   const { self, columns: ownerColumns, isSilent, isHeld } = liveness;
   const opened = new Set<string>();
@@ -82,6 +84,8 @@ export function createLeases({ connections, ownerships, tags, liveness, wakeChan
   }
 
   async function claim(owner: Owner, rootId: string): Promise<Claim> {
+    const queue = await jobs.findQueue(rootId);
+    if (queue !== null) await jobs.prepare([queue]);
     return ownerships.inOrder([rootId], async () => {
       let last: ClaimResult | null = null;
       const { claim, ownership } = await connections.transact(async (transaction, mayBeCommitted) => {
@@ -99,6 +103,7 @@ export function createLeases({ connections, ownerships, tags, liveness, wakeChan
             ON CONFLICT (root) DO UPDATE SET owner = excluded.owner, fence = trees.fence + 1 RETURNING fence`,
           values: [rootId, owner.id],
         });
+        if (queue !== null) await jobs.ensure(transaction, rootId);
         // The previous owner may wait and write nothing, so it is notified.
         if (holder !== null) transaction.send({ text: 'SELECT pg_notify($1, $2)', values: [wakeChannel, holder.id] });
         last = { claim: { ok: true, previous: holder?.id ?? null }, ownership: { fence: (taken as { fence: number }).fence, consumed } };

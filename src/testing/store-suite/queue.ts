@@ -51,6 +51,7 @@ export function testQueue(getContext: GetContext): void {
       expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 2) })])).toEqual([accepted]);
       expect((await queue.findTrees([a])).get(a)?.hasJob).toBe(true);
       await queue.touch(job ? [job] : []);
+      await store.releaseTree(owner, a);
       if (job) await queue.complete(job);
       expect((await queue.findTrees([a])).get(a)?.hasJob).toBe(false);
     });
@@ -150,13 +151,38 @@ export function testQueue(getContext: GetContext): void {
       const [own] = await takeJobs(1);
       if (!own) throw new Error('nothing was taken');
       await store.claim(owner, b);
-      await queue.complete(own);
-      await store.order(createOrder(2, b));
-      expect((await queue.findTrees([b])).get(b)).toEqual({ queue: 'q', hasJob: false, hasOrders: true });
       await store.releaseTree(owner, b);
+      await queue.complete(own);
+      expect((await queue.findTrees([b])).get(b)).toEqual({ queue: 'q', hasJob: false, hasOrders: false });
+      await store.order(createOrder(2, b));
       await store.order(createOrder(3, b));
-      await store.order(createOrder(4, b));
       expect(await take()).toEqual([b]);
+    });
+
+    it('keeps a job for a tree that a process drives, so that it is found if that process dies', async () => {
+      const { store, owner } = getContext();
+      const queue = getQueue(store);
+      const hasJob = async () => (await queue.findTrees([a])).get(a)?.hasJob;
+      await enqueue(a);
+      const [job] = await takeJobs(1);
+      if (!job) throw new Error('nothing was taken');
+      await store.claim(owner, a);
+      await store.releaseTree(owner, a);
+      // Another process is first, and then the job of the one before is completed.
+      const second = await store.open(['q']);
+      await store.claim(second, a);
+      await queue.complete(job);
+      expect(await hasJob()).toBe(true);
+      const [next] = await takeJobs(1);
+      if (!next) throw new Error('nothing was taken');
+      await store.releaseTree(second, a);
+      await queue.complete(next);
+      expect(await hasJob()).toBe(false);
+      // A process that saw the tree before it came to rest takes it late, and dies.
+      await store.claim(second, a);
+      expect(await hasJob()).toBe(true);
+      await store.release(second);
+      expect(await queue.findOrphans(['q'], 10)).toMatchObject([{ rootId: a, queue: 'q' }]);
     });
 
     it('brings the delayed job of a tree that rests forward when an order wakes it', async () => {
