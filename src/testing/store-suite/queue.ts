@@ -151,11 +151,16 @@ export function testQueue(getContext: GetContext): void {
       const [own] = await takeJobs(1);
       if (!own) throw new Error('nothing was taken');
       await store.claim(owner, b);
+      const order = createOrder(2, b);
+      await store.order(order);
+      expect((await queue.findTrees([b])).get(b)).toEqual({ queue: 'q', hasJob: true, hasOrders: true });
+      expect(await take()).toEqual([]);
+      await store.dropOrders(owner, [order.id]);
       await store.releaseTree(owner, b);
       await queue.complete(own);
       expect((await queue.findTrees([b])).get(b)).toEqual({ queue: 'q', hasJob: false, hasOrders: false });
-      await store.order(createOrder(2, b));
       await store.order(createOrder(3, b));
+      await store.order(createOrder(4, b));
       expect(await take()).toEqual([b]);
     });
 
