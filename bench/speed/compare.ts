@@ -6,9 +6,6 @@ import { ratios, type Spread, spread } from './statistics.ts';
 /** A child makes three tool calls: four model calls, one after the other. */
 const callsPerChild = 4;
 
-/** Children that a contestant runs before each measurement. */
-const wakeUpChildren = 64;
-
 export interface Case {
   n: number;
   delay: number;
@@ -32,11 +29,14 @@ export interface Comparison {
   ratio(what: 'overheadMs' | 'cpuMs', of: Name, to: Name, at: { n: number; delay: number }): Spread;
 }
 
-/** `warmUp`: groups of children that each contestant runs before anything counts, so that the JIT compiler has seen everything. */
+/**
+ * `warmUp`: groups of children that each contestant runs before anything counts, so that the JIT compiler has seen everything. `wakeUp`: children that it runs
+ * before each measurement, because the system takes memory and caches away from a process while others have their turns.
+ */
 export async function compare(
   server: string,
   cases: Case[],
-  { warmUp, progress }: { warmUp: number[]; progress(text: string): void },
+  { warmUp, wakeUp = 0, progress }: { warmUp: number[]; wakeUp?: number; progress(text: string): void },
 ): Promise<Comparison> {
   const samples = new Map<string, Sample[]>();
   const contestants = new Map<Name, Contestant>();
@@ -50,8 +50,7 @@ export async function compare(
       for (let round = 0; round < rounds; round++)
         for (const name of rotate(names, round)) {
           const contestant = contestants.get(name) as Contestant;
-          // While others have their turns, the system takes memory and caches away from a process.
-          if (name !== 'process') await contestant.carryOut({ do: 'run', n: wakeUpChildren, times: 1, delay: 0 });
+          if (wakeUp > 0 && name !== 'process') await contestant.carryOut({ do: 'run', n: wakeUp, times: 1, delay: 0 });
           const figures = await contestant.carryOut({ do: 'run', n, times, delay });
           const key = caseKey(name, { n, delay });
           samples.set(key, [...(samples.get(key) ?? []), toSample(figures, { n, times, delay })]);

@@ -53,20 +53,20 @@ async function carryOut(name: Name, server: string, command: Command): Promise<F
     const model = createAiModel('http://bench.invalid', answerAtOnce as typeof fetch);
     const task = `turns: ${turns} child`;
     if (name === 'ai') return runLoop(createAiLoop(model, task), n, 1);
-    return delegate(task, () => ({ store: 'sqlite', task, ...objectModels(model) }), n, 1);
+    return delegate(task, () => ({ store: 'sqlite', task, ...objectModels(model) }), { n, times: 1 });
   }
   const { n, times, delay } = command;
   const url = `${server}/${delay}`;
   if (name === 'fetch') return runLoop(createBareLoop(url, sendByFetch), n, times);
   if (name === 'http') return runLoop(createBareLoop(url, sendByHttp), n, times);
   if (name === 'ai') return runLoop(createAiLoop(createAiModel(url)), n, times);
-  return delegate(url, () => delegations[name](url), n, times);
+  return delegate(url, () => delegations[name](url), { n, times });
 }
 
 /** By what they delegate to. A process has one runtime with one store, and keeps its connections, like `fetch` and `node:http`. */
 const delegators = new Map<string, Promise<Delegator>>();
 
-async function delegate(key: string, create: () => Delegation, n: number, times: number): Promise<Figures> {
+async function delegate(key: string, create: () => Delegation, { n, times }: { n: number; times: number }): Promise<Figures> {
   const delegator = delegators.get(key) ?? openDelegator(create());
   delegators.set(key, delegator);
   return { ...(await (await delegator).run(n, times)), bytes: null };

@@ -45,7 +45,7 @@ export async function printSpeed(largest = 4096): Promise<void> {
   const provider = await startProvider();
   try {
     const loadBefore = loadavg()[0] as number;
-    const comparison = await compare(provider.url, listCases(largest), { warmUp, progress });
+    const comparison = await compare(provider.url, listCases(largest), { warmUp, wakeUp: 64, progress });
     progress('starts');
     const starts = await measureStarts(provider, 11);
     progress('heap and micro');
