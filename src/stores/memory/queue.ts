@@ -56,9 +56,9 @@ export function createMemoryQueue({ memory, now, assertOpen }: MemoryQueueDeps):
       const isLive = memory.liveRuns.values().some((run) => run.row?.runId === rootId);
       const hasOrders = memory.orders.values().some((order) => order.rootId === rootId && order.kind !== 'compact');
       // A process that has taken the tree meanwhile may die, and is found by the job.
-      const isWoken = isLive && (hasOrders || memory.trees.get(rootId)?.owner !== null);
-      if (!options || !(isWoken || again)) return;
-      const startAfter = isWoken || !again ? new Date(now()).toISOString() : again.startAfter;
+      const isNeeded = isLive && (hasOrders || memory.trees.get(rootId)?.owner !== null);
+      if (!options || !(isNeeded || again)) return;
+      const startAfter = isNeeded || !again ? new Date(now()).toISOString() : again.startAfter;
       addJob(memory, rootId, { ...options, startAfter });
     },
     refuse: () => Promise.reject(noSchedules()),

@@ -92,7 +92,7 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
    * Whether a tree that was released needs a worker again. An order that came meanwhile has nobody to carry it out. A process that has taken the tree
    * meanwhile may die, and is found by the job.
    */
-  async function isWanted(transaction: Transaction, rootId: string): Promise<boolean> {
+  async function needsWorker(transaction: Transaction, rootId: string): Promise<boolean> {
     const found = await transaction.query({
       text: `SELECT 1 FROM ${s}.runs JOIN ${s}.trees ON trees.root = runs.id WHERE runs.id = $1 AND runs.live
         AND (trees.owner IS NOT NULL OR EXISTS (SELECT 1 FROM ${s}.orders WHERE orders.root = $1 AND ${isWaking}))`,
@@ -143,8 +143,8 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
         if (job === null) return;
         await settle(transaction, job);
         transaction.send({ text: `UPDATE ${s}.jobs SET id = NULL, done = clock_timestamp() WHERE root = $1`, values: [rootId] });
-        const isWoken = await isWanted(transaction, rootId);
-        if (isWoken || again) await send(transaction, rootId, { ...toOptions(job), ...(!isWoken && again) });
+        const isNeeded = await needsWorker(transaction, rootId);
+        if (isNeeded || again) await send(transaction, rootId, { ...toOptions(job), ...(!isNeeded && again) });
       });
     },
     async putBack({ rootId, id, queue }, delayMs, problem) {

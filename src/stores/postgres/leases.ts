@@ -84,9 +84,9 @@ export function createLeases({ connections, ownerships, tags, jobs, liveness, wa
   }
 
   async function claim(owner: Owner, rootId: string): Promise<Claim> {
-    const queue = await jobs.findQueue(rootId);
-    if (queue !== null) await jobs.prepare([queue]);
     return ownerships.inOrder([rootId], async () => {
+      const queue = await jobs.findQueue(rootId);
+      if (queue !== null) await jobs.prepare([queue]);
       let last: ClaimResult | null = null;
       const { claim, ownership } = await connections.transact(async (transaction, mayBeCommitted) => {
         takeLocks(transaction, [treeLock(s, rootId)]);
