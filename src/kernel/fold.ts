@@ -1,11 +1,10 @@
-// Folds facts into the state of a run (`state.ts`), one fact at a time. Pure: the same facts give the same state (invariant 9).
+// Folds facts into the state of a run (`state.ts`), one fact at a time. Pure: the same facts give the same state (invariant 9). The reducers are one table,
+// so that every type of fact is found in one place; that makes the file long.
 //
 // The conversation only grows; pruning replaces the text of old tool results, and compaction everything before the last answer. Messages and ends of children that arrive while a model call is open wait in `inbox` and join the conversation
 // with the next `model.asked`.
 import { completeOutcome } from '../contract/complete-outcome.ts';
-import type { Usage } from '../contract/content.ts';
 import type { Draft, Fact, FactOf } from '../contract/fact.ts';
-import type { Tokens } from '../contract/outcome.ts';
 import { type CallState, entriesForNextCall } from '../conversation/request.ts';
 import { callKey, contentToText, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import { isoToMs } from '../text/instant.ts';
@@ -13,6 +12,7 @@ import { checkSender, startCheck } from './check-state.ts';
 import { applyCompaction, composeCompaction } from './compaction.ts';
 import { askQuestion, factToResult, finishStep, startStep } from './flow-state.ts';
 import { ownMap, ownSet } from './no-entries.ts';
+import { addModelCall, addSpending } from './spending.ts';
 import {
   callAt,
   initialState,
@@ -20,7 +20,6 @@ import {
   loopVersionOf,
   messageRuleset,
   openRequest,
-  ownModel,
   pendingInput,
   type RunState,
   settledPhase,
@@ -78,7 +77,7 @@ const reducers: Reducers = {
     // The prompt is open until the agent's next model call.
     if (started) state.phase = { name: 'ready', started };
   },
-  'model.called': (state, { model, usage, costUsd }) => addModelCall(state, model, usage, costUsd),
+  'model.called': (state, data) => addModelCall(state, data.model, data),
   'model.asked': (state, data, { at }) => {
     const started = startedFact(state);
     if (!started) return;
@@ -109,7 +108,7 @@ const reducers: Reducers = {
     if (phase.name === 'compacting') {
       if (composeCompaction(state, data)) phase.answer = data;
       else failCompaction(state);
-      addModelCall(state, phase.asked.model, data.usage, data.costUsd);
+      addModelCall(state, phase.asked.model, data);
       return;
     }
     const asked = phase.name === 'asking' ? phase.asked : { purpose: 'turn' as const, cause: null, budget: undefined, model: null };
@@ -125,13 +124,13 @@ const reducers: Reducers = {
     if (text !== '' || toolCallParts(data.content).length > 0) guards.nudged.empty = 0;
     conversation.partial = '';
     conversation.countedTokens = data.usage.input + data.usage.output;
-    addModelCall(state, model, data.usage, data.costUsd);
+    addModelCall(state, model, data);
   },
   'model.failed': (state, data) => {
     if (state.phase.name === 'compacting') {
       const { model } = state.phase.asked;
       if (!data.again) failCompaction(state, stopCodes.has(data.error.code));
-      if (data.usage) addModelCall(state, model, data.usage, data.costUsd);
+      addModelCall(state, model, data);
       return;
     }
     if (state.phase.name === 'asking') {
@@ -140,7 +139,7 @@ const reducers: Reducers = {
     }
     if (data.fallback !== null) state.fallback = { model: data.fallback, attempt: data.attempt };
     if (data.text !== '') state.conversation.partial = data.text;
-    if (data.usage) addModelCall(state, openRequest(state)?.model ?? null, data.usage, data.costUsd);
+    addModelCall(state, openRequest(state)?.model ?? null, data);
   },
   'model.nudged': (state, data) => {
     if (state.phase.name === 'answered') state.phase.nudge = data;
@@ -318,26 +317,4 @@ function addMemo(state: RunState, memo: Record<string, string> = {}): void {
     state.memo.delete(key);
     state.memo.set(key, value);
   }
-}
-
-/** `model`: null if it is not known, as after damage; it counts as the run's own then. */
-function addModelCall(state: RunState, model: string | null, used: Usage, costUsd: number | null): void {
-  addSpending(state, used, costUsd);
-  if (model === null || model === ownModel(state)) return;
-  state.otherModels ??= [];
-  let other = state.otherModels.find((each) => each.model === model);
-  if (!other) {
-    other = { model, tokens: { input: 0, output: 0, cached: 0, reasoning: 0 }, costUsd: 0 };
-    state.otherModels.push(other);
-  }
-  addSpending(other, used, costUsd);
-}
-
-function addSpending(sum: Pick<RunState, 'tokens' | 'costUsd'>, used: Tokens | Usage, costUsd: number | null): void {
-  const { tokens } = sum;
-  tokens.input += used.input;
-  tokens.output += used.output;
-  tokens.cached += used.cached;
-  tokens.reasoning += used.reasoning;
-  sum.costUsd = sum.costUsd === null || costUsd === null ? null : sum.costUsd + costUsd;
 }

@@ -1,10 +1,10 @@
-// How work is told to stop. The `AbortSignal`s of a run and its model calls cost a tenth of its processor time, and most work ends without being
+// How runs and calls are stopped. The `AbortSignal`s of a run and its model calls cost a tenth of its processor time, and most work ends without being
 // stopped, so the kernel uses `Stop` and makes an `AbortSignal` only for code that needs one.
 //
 // 1. The first reason wins, and each listener is called once, in the order in which they were added.
 // 2. Work that ends removes its listeners: a stop may live much longer.
 
-/** What is told to stop checks and listens to this. */
+/** Work that can be stopped checks it and listens to it. */
 export type StopSignal = AbortSignal | Stop;
 
 export type StopListener = (() => void) | { handleEvent(): void };
