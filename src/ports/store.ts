@@ -139,7 +139,7 @@ export interface SearchOptions {
 export interface Store {
   /**
    * Writes all units in one transaction, but each is accepted or refused separately. Durable when it resolves. A tree that does not exist yet
-   * becomes the owner's.
+   * becomes the owner's. A unit that ends its root also removes all orders that remain for the tree.
    */
   append(owner: Owner, units: TreeAppend[]): Promise<AppendResult[]>;
 
@@ -180,7 +180,8 @@ export interface Store {
   findFaults(): Promise<StoreFault[]>;
 
   /**
-   * Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored again.
+   * Signs and stores an order, and wakes the owner of the tree. Durable when it resolves. An order that its tree has had before is not stored
+   * again, and neither is one to a tree that has ended.
    * A tree of a queue that has neither an owner nor a job gets a job in the same transaction.
    */
   order(order: Order): Promise<void>;

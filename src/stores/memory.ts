@@ -3,6 +3,7 @@
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
+import { isLive } from '../contract/run-status.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { createMemoryBudgets } from './memory/budgets.ts';
@@ -140,8 +141,9 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     async order(order) {
       assertOpen();
       const tree = memory.trees.get(order.rootId);
-      const isConsumed = tree?.consumed.has(order.id) ?? false;
-      if (!isConsumed && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
+      const root = memory.runs.get(order.rootId)?.row;
+      const hasEffect = !tree?.consumed.has(order.id) && (!root || isLive(root.status));
+      if (hasEffect && !memory.orders.has(order.id)) memory.orders.set(order.id, { ...order });
       if (order.kind !== 'compact') wakeTree(memory, order.rootId, clock?.now() ?? Date.now());
       for (const each of memory.stores) each.wake();
     },

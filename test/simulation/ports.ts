@@ -7,11 +7,17 @@ import type { Store } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import type { MemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { endsTree } from '../../src/stores/tree-end.ts';
 import { answerTo, countAnswers, isCompaction, type Plan } from './plan.ts';
 import { busyError, type SimulatedProcess } from './process.ts';
 
+export interface StoreObserver {
+  fault(what: string): void;
+  onTreeEnd?(rootId: string): void;
+}
+
 /** The shared store as this process sees it: operations fail before or after they take effect, are slow, and wake-ups may come twice. */
-export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (what: string) => void): Store {
+export function createStore(memory: MemoryData, proc: SimulatedProcess, { fault, onTreeEnd }: StoreObserver): Store {
   const store = createMemoryStore({ clock: proc.clock, memory });
   const { queue } = store;
   const slow = async <T>(read: () => Promise<T>): Promise<T> => {
@@ -27,6 +33,7 @@ export function createStore(memory: MemoryData, proc: SimulatedProcess, fault: (
       await proc.point();
       if (proc.fails('store')) throw busyError();
       const results = await store.append(owner, units);
+      for (const [index, unit] of units.entries()) if (results[index]?.ok && endsTree(unit)) onTreeEnd?.(unit.rootId);
       // The same append again, as after a lost reply: the store must refuse it.
       if (proc.random.hit(0.1)) {
         const again = await store.append(

@@ -34,6 +34,8 @@ export interface Simulated {
 /** The last two of these processes are not interrupted, so no more are needed. */
 const maxProcesses = 5;
 const maxVirtualMs = 12 * 3_600_000;
+/** A process has looked for waiting orders by then. */
+const orderCheckMs = 5_000;
 
 export async function simulate(seed: number, print: (line: string) => void = () => {}): Promise<Simulated> {
   const random = createRandom(seed);
@@ -43,11 +45,13 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   const outside: Outside = { effects: new Map(), answers: new Map() };
   const faults: string[] = [];
   const world: World = {
-    ...{ plan, clock, random, outside, acknowledged: [], processes: [], crashes: 0, stats: null, ordersGiven: new Map(), resumedAt: 0 },
+    ...{ plan, clock, random, outside, acknowledged: [], processes: [], crashes: 0, stats: null, ordersGiven: [], resumedAt: 0 },
+    treeEnds: new Map(),
     ids: createIds(random.fork()),
     fault: (what) => void faults.push(what),
     store: createMemoryStore({ clock, memory }),
-    open: (proc) => createStore(memory, proc, (what) => void faults.push(what)),
+    open: (proc) =>
+      createStore(memory, proc, { fault: world.fault, onTreeEnd: (rootId) => void world.treeEnds.set(rootId, clock.monotonic()) }),
   };
   let done = false;
   const running = runProcesses(world)
@@ -72,10 +76,12 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   }
   for (const { runId, seq, at, type, data } of facts)
     print(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
-  for (const [id, at] of world.ordersGiven) {
-    const kind = memory.orders.get(id)?.kind;
-    // A pause that came too late for its run stays until the next check.
-    if (at < world.resumedAt && (kind === 'cancel' || kind === 'message')) faults.push(`the waiting ${kind} was never applied`);
+  if (memory.orders.size > 0) faults.push(`${memory.orders.size} orders are left`);
+  for (const { id, kind, rootId, givenAt } of world.ordersGiven) {
+    const isApplied = memory.trees.get(rootId)?.consumed.has(id) ?? false;
+    // A tree that ends at once takes its orders with it.
+    const hadTime = givenAt < world.resumedAt && (world.treeEnds.get(rootId) ?? 0) > world.resumedAt + orderCheckMs;
+    if (hadTime && !isApplied && (kind === 'cancel' || kind === 'message')) faults.push(`the waiting ${kind} was never applied`);
   }
   const rows = await world.store.runs({});
   const statuses: Record<string, number> = {};

@@ -42,7 +42,7 @@ export async function simulateWorkers(seed: number, print: (line: string) => voi
   const outside: Outside = { effects: new Map(), answers: new Map() };
   const faults: string[] = [];
   const cluster: Cluster = {
-    ...{ plan, clock, random, outside, memory, crashes: 0, isDone: false, stops: [], stopped: [], ordersGiven: new Map() },
+    ...{ plan, clock, random, outside, memory, crashes: 0, isDone: false, stops: [], stopped: [], ordersGiven: [] },
     ids: createIds(random.fork()),
     fault: (what) => void faults.push(what),
     store: createMemoryStore({ clock, memory }),
@@ -62,6 +62,7 @@ export async function simulateWorkers(seed: number, print: (line: string) => voi
   const facts = await cluster.store.facts({});
   faults.push(...effectFaults(facts, plan, outside));
   if (memory.jobs.size > 0) faults.push(`${memory.jobs.size} jobs are left`);
+  if (memory.orders.size > 0) faults.push(`${memory.orders.size} orders are left`);
   for (const { runId, seq, at, type, data } of facts)
     print(`${at} ${runId.slice(-4)} ${seq} ${type} ${JSON.stringify(data).slice(0, 240)}`);
   const rows = await cluster.store.runs({});
@@ -157,7 +158,7 @@ async function runWorker(cluster: Cluster, proc: SimulatedProcess, random: Rando
 
 /** The shared store as a process sees it. `owners`: gets those that the process registers. */
 function openStore({ memory, fault }: Cluster, proc: SimulatedProcess, owners: Owner[]): Store {
-  const store = createStore(memory, proc, fault);
+  const store = createStore(memory, proc, { fault });
   return {
     ...store,
     async open(queues) {

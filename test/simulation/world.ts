@@ -39,9 +39,17 @@ export interface World {
   processes: SimulatedProcess[];
   crashes: number;
   stats: Runtime['stats'] | null;
-  /** When each order was given, and when the last process resumed everything. */
-  ordersGiven: Map<string, number>;
+  ordersGiven: GivenOrder[];
+  /** When the last process resumed everything, and when each tree ended. */
   resumedAt: number;
+  treeEnds: Map<string, number>;
+}
+
+export interface GivenOrder {
+  id: string;
+  kind: 'message' | 'cancel' | 'pause' | 'resume';
+  rootId: string;
+  givenAt: number;
 }
 
 /** Orders from outside at random moments: messages, cancels, pauses and their ends. */
@@ -50,9 +58,9 @@ export function steer(
   random: Random,
 ): { end(): void } {
   let isOver = false;
-  const give = async (kind: 'message' | 'cancel' | 'pause' | 'resume', runId: string, rootId: string) => {
+  const give = async (kind: GivenOrder['kind'], runId: string, rootId: string) => {
     const id = ids.orderId();
-    ordersGiven.set(id, clock.monotonic());
+    ordersGiven.push({ id, kind, rootId, givenAt: clock.monotonic() });
     await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()) });
   };
   const act = async () => {

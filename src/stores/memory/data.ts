@@ -6,6 +6,7 @@ import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { JobOptions } from '../../ports/queue.ts';
 import type { AppendResult, BlobContent, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
+import { endsTree } from '../tree-end.ts';
 import { createMemoryLedger, type MemoryLedger } from './budgets.ts';
 import type { MemoryLimitData } from './limits.ts';
 
@@ -105,6 +106,10 @@ export function copyRow(row: RunRow): RunRow {
   return { ...row, tokens: { ...row.tokens } };
 }
 
+export function deleteOrders(memory: MemoryData, rootId: string): void {
+  for (const [id, order] of memory.orders) if (order.rootId === rootId) memory.orders.delete(id);
+}
+
 /** Finds every reason to refuse the unit before its first write. */
 export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): AppendResult {
   let tree = memory.trees.get(unit.rootId);
@@ -132,6 +137,7 @@ export function appendUnit(memory: MemoryData, owner: Owner, unit: TreeAppend): 
     tree.consumed.add(id);
     if (memory.orders.get(id)?.rootId === unit.rootId) memory.orders.delete(id);
   }
+  if (endsTree(unit)) deleteOrders(memory, unit.rootId);
   return { ok: true };
 }
 

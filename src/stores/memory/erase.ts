@@ -1,7 +1,7 @@
 // Erasing trees of a memory store.
 import { isLive } from '../../contract/run-status.ts';
 import type { EraseResult } from '../../ports/store.ts';
-import type { MemoryData, RunRecord } from './data.ts';
+import { deleteOrders, type MemoryData, type RunRecord } from './data.ts';
 
 export function eraseTree(memory: MemoryData, rootId: string, at: string): EraseResult {
   const tree = memory.trees.get(rootId);
@@ -13,7 +13,7 @@ export function eraseTree(memory: MemoryData, rootId: string, at: string): Erase
   tree.consumed.clear();
   for (const fact of tree.facts) fact.text = '';
   for (const run of tree.runs) eraseRow(memory, run, at);
-  for (const [id, order] of memory.orders) if (order.rootId === rootId) memory.orders.delete(id);
+  deleteOrders(memory, rootId);
   return { ok: true, ...weight };
 }
 

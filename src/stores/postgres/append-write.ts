@@ -1,5 +1,6 @@
 // Writes the accepted units of an append: a fixed number of statements, however many facts there are. They are sent together with the commit.
 import type { StoredBlob } from '../../ports/store.ts';
+import { endsTree } from '../tree-end.ts';
 import { type AppendPlan, isLiveRow } from './append-plan.ts';
 import { encodeText } from './encode.ts';
 import type { Transaction } from './transaction.ts';
@@ -36,6 +37,7 @@ const insertPins = (s: string) => `
 
 const deleteOrders = (s: string) => `
   DELETE FROM ${s}.orders USING unnest($1::text[], $2::text[]) AS given (id, root) WHERE orders.id = given.id AND orders.root = given.root`;
+const deleteOrdersOfTrees = (s: string) => `DELETE FROM ${s}.orders WHERE root = ANY($1)`;
 const insertConsumed = (s: string) => `
   INSERT INTO ${s}.consumed (tree, run, id)
     SELECT tree, run, id FROM unnest($1::bigint[], $2::text[], $3::text[]) AS given (tree, run, id) ON CONFLICT DO NOTHING`;
@@ -96,6 +98,8 @@ export function sendWrites(
   send('write-pins', insertPins(s), blobs.length, [blobs.map(({ hash }) => hash), blobs.map(({ tree }) => tree)]);
   const orders = accepted.flatMap(({ unit }) => unit.consumed.map((id) => ({ id: encodeText(id), root: unit.rootId })));
   send('delete-orders', deleteOrders(s), orders.length, [orders.map(({ id }) => id), orders.map(({ root }) => root)]);
+  const ended = accepted.filter(({ unit }) => endsTree(unit)).map(({ unit }) => unit.rootId);
+  send('delete-orders-of-trees', deleteOrdersOfTrees(s), ended.length, [ended]);
   send('write-consumed', insertConsumed(s), consumed.length, [
     consumed.map(({ tree }) => tree),
     consumed.map(({ runId }) => runId),

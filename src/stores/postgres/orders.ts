@@ -149,10 +149,12 @@ export function createOrders({ connections, ownerships, authenticator, wakeChann
       if (queue !== null) await jobs.prepare([queue]);
       // The wake-up names the owner, so that other processes ignore it.
       await connections.transact(async (transaction) => {
-        if (queue !== null) takeLocks(transaction, [treeLock(s, rootId)]);
+        // So that a tree that is just ending keeps no order.
+        takeLocks(transaction, [treeLock(s, rootId)]);
         transaction.send({
           text: `INSERT INTO ${s}.orders (id, root, text, tag) SELECT $1, $2, $3, $4
             WHERE NOT EXISTS (SELECT 1 FROM ${s}.consumed JOIN ${s}.trees ON trees.n = consumed.tree WHERE trees.root = $2 AND consumed.id = $1)
+              AND NOT EXISTS (SELECT 1 FROM ${s}.runs WHERE id = $2 AND NOT live AND row IS NOT NULL)
             ON CONFLICT (id) DO NOTHING`,
           values: [encodeText(id), rootId, text, tag],
         });

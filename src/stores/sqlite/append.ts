@@ -4,6 +4,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { RunRow } from '../../contract/run.ts';
 import { isLive } from '../../contract/run-status.ts';
 import type { AppendResult, Owner, TreeAppend, WrittenFact } from '../../ports/store.ts';
+import { endsTree } from '../tree-end.ts';
 import { createInstantEncoder, encodeHash } from './fact-columns.ts';
 import { createDifferenceEncoder } from './fact-differences.ts';
 import type { RunTags } from './run-tags.ts';
@@ -69,6 +70,7 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
   const insertBlob = db.prepare('INSERT INTO blobs (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const insertPin = db.prepare('INSERT INTO pins (hash, tree) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const deleteOrder = db.prepare('DELETE FROM orders WHERE id = ? AND root = ?');
+  const deleteOrders = db.prepare('DELETE FROM orders WHERE root = ?');
   // Pairs of tree and blob that are certainly stored: a tree that is appended to has not ended, and only ended trees are erased.
   const knownBlobs = new Set<string>();
   const knownRuns = new Map<string, KnownRun>();
@@ -144,6 +146,7 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
 
   function write(unit: TreeAppend, states: Map<string, RunState>, tree: number): void {
     for (const id of unit.consumed) deleteOrder.run(id, unit.rootId);
+    if (endsTree(unit)) deleteOrders.run(unit.rootId);
     // Also if somebody has removed an order meanwhile, to insert it again later.
     if (unit.facts[0] !== undefined && unit.consumed.length > 0) tags.consume(tree, unit.facts[0].runId, unit.consumed);
     for (const [runId, state] of states) {
@@ -195,7 +198,7 @@ export function createAppender(db: DatabaseSync, tags: RunTags): Appender {
     written = [];
     for (const [index, unit] of units.entries()) {
       if (results[index]?.ok !== true) continue;
-      if (unit.facts.some(({ type, runId }) => type === 'run.ended' && runId === unit.rootId)) differences.forget(unit.rootId);
+      if (endsTree(unit)) differences.forget(unit.rootId);
       for (const { hash } of unit.blobs) remember(`${unit.rootId} ${hash}`);
     }
   }

@@ -33,6 +33,7 @@ export function createOrders({ db, writer, tags, authenticator, warn }: OrderDep
   const insertOrder = db.prepare(`
     INSERT INTO orders (id, root, text, tag) SELECT ?1, ?2, ?3, ?4
     WHERE NOT EXISTS (SELECT 1 FROM consumed JOIN trees ON trees.n = consumed.tree WHERE trees.root = ?2 AND consumed.id = ?1)
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?2 AND live = 0 AND row IS NOT NULL)
     ON CONFLICT (id) DO NOTHING`);
   const selectSocket = db.prepare('SELECT socket FROM trees JOIN owners ON owners.id = trees.owner WHERE root = ?');
   const selectOwner = db.prepare('SELECT 1 FROM owners WHERE id = ?');

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Order } from '../../contract/order.ts';
 import {
   a,
+  at,
   b,
   c,
   conflict,
@@ -96,6 +97,21 @@ export function testOrders(getContext: GetContext): void {
       expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toHaveLength(2);
       expect([await store.orders(owner), await store.orders(owner)]).toEqual([[], []]);
       expect(harness.warnings()).toEqual([1, 2].map((n) => expect.stringMatching(`order-${n} .* was inserted again by another program`)));
+      expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toEqual([]);
+    });
+
+    it('keeps no order of a tree that has ended, and stores none for it', async () => {
+      const { harness, store, owner } = getContext();
+      await store.append(owner, [createRootUnit(a)]);
+      await store.append(owner, [createRootUnit(b)]);
+      for (const given of [createOrder(1, a), createOrder(2, b)]) await store.order(given);
+      const rows = [createRow(a, { status: 'cancelled', endedAt: at })];
+      expect(await store.append(owner, [createUnit(a, { facts: createFacts(a, 9), rows })])).toEqual([conflict]);
+      expect(await store.orders(owner)).toEqual([createOrder(1, a), createOrder(2, b)]);
+      await store.append(owner, [createUnit(a, { facts: createFacts(a, 2), rows })]);
+      expect(await store.orders(owner)).toEqual([createOrder(2, b)]);
+      await (await harness.open()).order(createOrder(3, a));
+      expect(await store.orders(owner)).toEqual([createOrder(2, b)]);
       expect((await store.findFaults()).filter(({ where }) => where === 'orders')).toEqual([]);
     });
 
