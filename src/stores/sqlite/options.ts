@@ -4,7 +4,7 @@ import type { OrderAuthenticator } from '../../ports/store.ts';
 
 /** Times in milliseconds. Tests shorten them. */
 export interface Timing {
-  /** How long SQLite itself may wait for a lock. The event loop is blocked meanwhile. */
+  /** How long SQLite itself may wait for a lock. The event loop is blocked meanwhile, so longer waits are retries. */
   busy: number;
   /** How long a call is retried before it rejects with `store_busy`. */
   giveUp: number;
@@ -15,7 +15,7 @@ export interface Timing {
   poll: number;
 }
 
-export const defaultTiming: Timing = { busy: 20, giveUp: 30_000, heartbeat: 5_000, silence: 15_000, poll: 250 };
+export const defaultTiming: Timing = { busy: 1, giveUp: 30_000, heartbeat: 5_000, silence: 15_000, poll: 250 };
 
 /** Milliseconds since the machine started: the same for all processes, and unaffected by changes of the clock. */
 export const msSinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n);

@@ -8,6 +8,9 @@ import { createClosedError, isBusy, toStoreError } from './errors.ts';
 import type { InternalOptions } from './options.ts';
 import { backoffMs } from './retry.ts';
 
+/** How long waiting transactions may run one after the other before the event loop runs. */
+const maxSliceMs = 20;
+
 export interface Writer {
   /** Runs `body` inside a transaction. It may be run again from the start, so it must change nothing but the database. */
   write<T>(body: () => T): Promise<T>;
@@ -65,7 +68,7 @@ export function createWriter(db: DatabaseSync, path: string, timing: InternalOpt
   /** Works through the queue until it is empty, a lock is met, or the event loop must run. */
   function drain(): void {
     timer = null;
-    const sliceEnd = performance.now() + timing.busy;
+    const sliceEnd = performance.now() + maxSliceMs;
     while (queue.length > 0) {
       const job = queue[0] as Job;
       try {
