@@ -49,6 +49,17 @@ test('requests do not wait for each other', async () => {
   expect(all.every(({ result }) => result.ok)).toBe(true);
 });
 
+test('a connection is kept for as long as the server announces', async () => {
+  const announced = `${head}keep-alive: timeout=60\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const { port, sockets } = await rawSockets((socket) => socket.write(announced));
+  const { own } = await pairAt(`http://127.0.0.1:${port}`, model);
+  expect((await call(own)).result).toMatchObject({ ok: true });
+  // Longer than without an announcement; the clock of sockets cannot be replaced.
+  await new Promise((resolve) => setTimeout(resolve, 6_500));
+  expect((await call(own)).result).toMatchObject({ ok: true });
+  expect(sockets).toHaveLength(1);
+}, 30_000);
+
 test('a kept connection that the server has closed is not used again', async () => {
   const { port, sockets } = await rawSockets((socket) => socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`));
   const { own } = await pairAt(`http://127.0.0.1:${port}`, model);

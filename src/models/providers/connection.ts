@@ -15,5 +15,8 @@ export type TakeConnection = () => Connection;
 /** None: the caller of a model has its own. */
 export const requestLimits = { headersTimeout: 0, bodyTimeout: 0 };
 
-/** Those of Node's global agent. The timeout of a server is shortened by a second, so that it does not close a connection that is just being used. */
-export const idleLimits = { keepAliveTimeout: 5000, keepAliveMaxTimeout: 5000, keepAliveTimeoutThreshold: 1000 };
+/**
+ * An idle connection is kept for 5 s, as by Node's global agent, or for as long as the server announces, up to 10 minutes, as by `fetch`: between two calls of
+ * a model there may be a tool call of a minute. A second less than announced, so that the server does not close a connection that is just being used.
+ */
+export const idleLimits = { keepAliveTimeout: 5_000, keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 1_000 };
