@@ -23,7 +23,7 @@ import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
 import { findQuestion, openQuestions } from './questions.ts';
 import { createReach } from './reach.ts';
-import { isAtRest } from './tree-status.ts';
+import { isAtRest, isPaused } from './tree-status.ts';
 
 export interface SteerDeps {
   store: Store;
@@ -63,7 +63,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     const { runId } = row;
     const asked = new Set<string>();
     if (!isLive(row.status) || isAtRest(row, await openRows(row)) || !(await isDriven(row))) return { runId, result: 'already' };
-    const isPaused = await waitWhileDriven(row, async () => {
+    const hasPaused = await waitWhileDriven(row, async () => {
       const open = await openRows(row);
       for (const each of open.filter((other) => other.status !== 'paused' && !asked.has(other.runId))) {
         asked.add(each.runId);
@@ -72,7 +72,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       const current = open.find((other) => other.runId === runId);
       return current === undefined ? false : isAtRest(current, open) ? true : null;
     });
-    return { runId, result: isPaused ? 'paused' : 'already' };
+    return { runId, result: hasPaused ? 'paused' : 'already' };
   }
 
   /** Ends the pauses of a run and its descendants, and withdraws those that have not begun. */
@@ -80,7 +80,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     const row = await findRun(id, store);
     const open = await openRows(row);
     if (!isLive(row.status)) return false;
-    const wasPaused = isAtRest(row, open);
+    const wasPaused = isPaused(row, open);
     for (const each of open) {
       const own = await findLive(each.runId);
       if (own) own.resume('the user');
@@ -90,7 +90,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     const isReleased = await waitWhileDriven(row, async () => {
       const now = await openRows(row);
       const current = now.find((other) => other.runId === row.runId);
-      return current === undefined || !isAtRest(current, now) ? true : null;
+      return current === undefined || !isPaused(current, now) ? true : null;
     });
     return isReleased === true;
   }
@@ -144,8 +144,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     async message(id, text, { rules = [], followUp = true, ...more } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
-      if (row.kind === 'flow')
-        throw new RetinueError('usage', `run ${row.runId} is a flow, which reads no messages: send them to the runs that it delegated`);
+      refuseFlow(row, 'reads no messages: send them to');
       if (!isLive(row.status)) {
         if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
         return { kind: 'continued', handle: await startFollowUp(row, text, { rules, ...more }) };
@@ -154,7 +153,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       // run with them.
       const releaseChildren = async () => {
         const open = await openRows(row);
-        if (open.length > 1 && isAtRest(row, open)) await releaseTree(row.runId);
+        if (open.length > 1 && isPaused(row, open)) await releaseTree(row.runId);
       };
       const own = await findLive(row.runId);
       if (own) {
@@ -185,6 +184,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       const row = await findRun(id, store);
       const { runId } = row;
       refuseClient(row, 'compact');
+      refuseFlow(row, 'has no conversation: compact');
       if (!isLive(row.status)) throw new RetinueError('parent_ended', `run ${runId} has ended, so its conversation is not needed any more`);
       const own = await findLive(runId);
       if (own ? !own.compact() : loopVersionOf(await loadState(runId, store)).compaction === undefined)
@@ -210,4 +210,8 @@ export async function dialectOf(runId: string, store: Store): Promise<string> {
 function refuseClient(row: RunRow, what: string): void {
   if (row.kind === 'client')
     throw new RetinueError('usage', `run ${row.runId} is a client, which takes no turns: ${what} the runs that it delegated`);
+}
+
+function refuseFlow(row: RunRow, why: string): void {
+  if (row.kind === 'flow') throw new RetinueError('usage', `run ${row.runId} is a flow, which ${why} the runs that it delegated`);
 }

@@ -4,11 +4,16 @@ import { isLive } from '../contract/run-status.ts';
 import type { RunView } from './api.ts';
 import type { TreeDriver } from './tree-drivers.ts';
 
-/** Whether nothing of a live run happens until somebody continues it: it is paused, or it only waits for children of this kind. */
+/** Whether nothing of a live run and of its descendants happens until somebody continues it: it is paused or waits for children, and they are at rest. */
 export function isAtRest(row: RunRow, tree: RunRow[]): boolean {
-  if (row.status === 'paused') return true;
   const children = tree.filter((other) => other.parentId === row.runId && isLive(other.status));
-  return row.status === 'waiting' && children.length > 0 && children.every((child) => isAtRest(child, tree));
+  if (row.status !== 'paused' && !(row.status === 'waiting' && children.length > 0)) return false;
+  return children.every((child) => isAtRest(child, tree));
+}
+
+/** Whether somebody has to continue a live run. Unlike a run at rest, it may have children that have not paused yet. */
+export function isPaused(row: RunRow, tree: RunRow[]): boolean {
+  return row.status === 'paused' || isAtRest(row, tree);
 }
 
 /**

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startHeldModel } from './support-held-model.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const child = { runs: [{ times: 'any', steps: [{ text: 'fine' }] }] };
@@ -60,6 +61,37 @@ describe('retinue flow', () => {
     expect(log.out).toMatch(/step\.started +.*1\. step · first · slow\.ts:6/);
     expect((await place.run('replay', id)).code).toBe(0);
     expect((await place.run('verify')).code).toBe(0);
+  }, 120_000);
+
+  it('is paused with everything that it delegated, continued in its process, and has no conversation to compact', async () => {
+    const look = { calls: [{ tool: 'list', args: { path: '.' } }] };
+    await using model = await startHeldModel({ part: [{ ...look, held: true }, { text: 'fine' }] });
+    using place = createPlace({}, model.variables);
+    const program = "async (flow) => (await flow.delegate({ task: 'part' })).summary";
+    writeFileSync(
+      join(place.folder, 'parts.ts'),
+      `import { defineFlow } from 'retinue/flow'; export default defineFlow('parts', null, ${program});`,
+    );
+    const running = place.start('flow', 'run', './parts.ts');
+    const [root] = await place.facts((found) => found.some(({ type }) => type === 'model.asked'));
+    const id = root?.runId as string;
+    expect(await place.run('message', id, '--compact')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is a flow, which has no conversation'),
+    });
+
+    const pausing = place.start('pause', id);
+    await place.facts((found) => found.some(({ type }) => type === 'run.paused'));
+    await place.untilOrdersRead();
+    // The flow has paused, and its child waits for a model call.
+    expect((await place.run('ps')).code).toBe(0);
+    expect(pausing.process.exitCode).toBeNull();
+    model.release();
+    expect(await pausing.finished).toMatchObject({ code: 0, out: expect.stringMatching(/is paused; continue with `retinue resume/) });
+    expect((await place.facts(() => true)).filter(({ type }) => type === 'run.paused')).toHaveLength(2);
+
+    expect(await place.run('resume', id)).toMatchObject({ code: 0, err: expect.stringContaining('continues in its own process') });
+    expect(await running.finished).toMatchObject({ code: 0, out: 'fine\n' });
   }, 120_000);
 
   it('refuses what is not a flow, an import that cannot be checked, and an input that does not match', async () => {

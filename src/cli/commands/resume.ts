@@ -106,7 +106,7 @@ async function findTrees(args: Args, io: Io, api: Api): Promise<FoundTrees> {
       const ended = `${id} has already ended: ${formatStatus(status)}`;
       io.err(`retinue: ${ended}; \`retinue show ${id}\` has its result, \`retinue message ${id} TEXT\` asks it to do more\n`);
     } else if (driven) {
-      const wasPaused = kind === 'agent' && (await api.release(runId));
+      const wasPaused = kind !== 'client' && (await api.release(runId));
       io.err(`retinue: ${id} ${wasPaused ? 'continues' : 'is not paused; it runs'} in its own process; Ctrl-C stops watching it\n`);
       watched.push(runId);
     } else if (queue !== undefined) {

@@ -108,7 +108,7 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     run: async ({ api, id }) => {
       const { runId, rootId, endedAt, driven, kind, queue } = await api.show(id);
       if (endedAt !== null) return { runId, result: 'already' };
-      if (driven) return { runId, result: kind === 'agent' && (await api.release(runId)) ? 'released' : 'already' };
+      if (driven) return { runId, result: kind !== 'client' && (await api.release(runId)) ? 'released' : 'already' };
       if (queue !== undefined) {
         await api.release(runId);
         return { runId, result: 'released' };

@@ -219,7 +219,7 @@ export function createScreen({ api, attach, driven = [], until, timers, colour, 
       stopBatch?.();
       stopClock?.();
       const { state, undriven } = source;
-      const isContinuing = ({ id, status, kind }: LiveRun) => isLive(status) && kind === 'agent' && !undriven.has(rootOf(state, id) ?? '');
+      const isContinuing = ({ id, status, kind }: LiveRun) => isLive(status) && kind !== 'client' && !undriven.has(rootOf(state, id) ?? '');
       const live = isOver ? [] : [...state.runs.values()].filter(isContinuing);
       return { live: live.length, driven: liveDriven() };
     },
