@@ -94,6 +94,31 @@ describe('retinue flow', () => {
     expect(await running.finished).toMatchObject({ code: 0, out: 'fine\n' });
   }, 120_000);
 
+  it.each([
+    [
+      'a promise that nothing waits for',
+      "void (async () => { await flow.sleep(1); throw new Error('lost'); })(); await flow.sleep(60_000);",
+    ],
+    ['a timer', "setTimeout(() => { throw new Error('lost'); }, 1); await flow.sleep(60_000);"],
+  ])(
+    'an error in %s ends the flow, and not the process',
+    async (_, program) => {
+      using place = createPlace(child);
+      addFlow(place, {
+        'lost.ts': `import { defineFlow } from 'retinue/flow'; export default defineFlow('lost', null, async (flow) => { ${program} });`,
+      });
+      expect((await place.run('trust', '--yes')).code).toBe(0);
+      const ended = await place.run('flow', 'run', 'lost', '--json');
+      expect(ended.code).toBe(1);
+      expect(JSON.parse(ended.out)).toMatchObject({
+        status: 'failed',
+        error: { code: 'flow_failed', message: expect.stringContaining('lost') },
+      });
+      expect((await place.run('resume')).err).toContain('there is nothing to resume');
+    },
+    120_000,
+  );
+
   it('refuses what is not a flow, an import that cannot be checked, and an input that does not match', async () => {
     using place = createPlace(child);
     const write = (name: string, text: string) => writeFileSync(join(place.folder, name), text);
