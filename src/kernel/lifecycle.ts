@@ -21,8 +21,8 @@ export interface DriverResult {
 }
 
 /**
- * Decides what a run does: the model loop, or a client that delegates from outside. Admission, rules, budget, journal, stopping and settling are
- * the same for all drivers. Null: the run was stopped from outside.
+ * Decides what a run does: the model loop, an external agent, a flow or a client. Admission, rules, budget, journal, stopping and settling are the
+ * same for all drivers. Null: the run was stopped from outside.
  */
 export type Driver = (run: Run, services: Services) => Promise<DriverResult | null>;
 

@@ -232,7 +232,7 @@ export class Run {
     for (const child of this.#children ?? []) if (!child.#isDetached) child.stop(cause);
   }
 
-  /** Wakes all waits in `changed`. */
+  /** Wakes all waits in `waitForChange`. */
   notify(): void {
     this.#change?.resolve();
     this.#change = null;

@@ -1,5 +1,5 @@
-// The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory and in SQLite. Stores check and
-// keep facts; numbering, hashing and interpreting them belongs to the kernel.
+// The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory, in SQLite and in PostgreSQL.
+// Stores check and keep facts; numbering, hashing and interpreting them belongs to the kernel.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
