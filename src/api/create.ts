@@ -275,7 +275,7 @@ export function createApi(options: ApiOptions): Api {
 }
 
 function getQueue({ queue }: Store): Queue {
-  if (!queue) throw new RetinueError('usage', 'this database has no queue');
+  if (!queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database');
   return queue;
 }
 
