@@ -240,7 +240,7 @@ function assertCheckouts({ checkouts }: AdmissionDeps): void {
 }
 
 /** Throws if the parent may not have another child. Call it before counting the child. */
-export function checkRoom(parent: Run): void {
+export function assertChildAllowed(parent: Run): void {
   const { maxDepth, maxRuns, maxConcurrent } = parent.grant.limits;
   if (maxDepth.value !== null && parent.depth + 1 > maxDepth.value)
     throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest allowed level is ${maxDepth.value}`);
