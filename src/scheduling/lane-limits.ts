@@ -22,8 +22,8 @@ export interface LaneLimits {
   take(tokens: number): boolean;
   /** A call is over. `actual`: its tokens; null if unknown. */
   leave(estimate: number, actual: number | null): void;
-  /** No call waits any more. */
-  rest(): void;
+  /** Call it when no call waits any more. */
+  stopTimerIfIdle(): void;
   /** Tells other processes. Never rejects, and is not waited for. */
   report(news: LimitNews): void;
   askToProbe(): Promise<ProbeResult>;
@@ -158,7 +158,7 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
     return (requestsPerMinute === undefined || left.requests >= 1) && (tokensPerMinute === undefined || left.tokens >= needed);
   }
 
-  function rest(): void {
+  function stopTimerIfIdle(): void {
     if (open > 0 || readWaiting().count > 0) return;
     cancelTimer?.();
     cancelTimer = null;
@@ -187,9 +187,9 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
       if (isContended && slots > open) {
         slots = open;
         if (exchanging === null) void renew();
-      } else rest();
+      } else stopTimerIfIdle();
     },
-    rest,
+    stopTimerIfIdle,
     report: send,
     async askToProbe() {
       try {
