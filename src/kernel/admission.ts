@@ -149,7 +149,7 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   return { created, work: { agent, model, fallbacks: names.slice(1), tools, check }, blobs: [definition] };
 }
 
-/** What is not given of the reach is as for a library scope: it sees its own runs only. */
+/** Omitted fields behave as for a library scope, which sees only its own runs. */
 export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;

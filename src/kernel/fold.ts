@@ -295,7 +295,7 @@ function failCompaction(state: RunState, isStopped = false): void {
   if (last.name === 'asking' && last.failure) state.phase = { ...last, failure: { ...last.failure, again: false } };
 }
 
-/** What the provider last counted was not too long. */
+/** Remembers the size of the last conversation that this model accepted; after several refusals, the smallest such size. */
 function noteRefusal(state: RunState, model: string): void {
   const { countedTokens: tokens } = state.conversation;
   if (tokens === null) return;
