@@ -14,7 +14,7 @@ export async function measureProcessStarts(rounds: number): Promise<number[]> {
     'sqlite',
     async (runtime) => {
       const times: number[] = [];
-      const client = await runtime.client();
+      const client = await runtime.openClient();
       for (let round = 0; round < rounds; round++) {
         const start = performance.now();
         const firstRequest = new Promise<void>((done) => {
@@ -39,7 +39,7 @@ export async function measureProcessStarts(rounds: number): Promise<number[]> {
 /** Facts replayed per second, over the journals of 200 runs. */
 export async function measureReplay(): Promise<number> {
   return withRuntime('memory', async (runtime, store) => {
-    const client = await runtime.client();
+    const client = await runtime.openClient();
     for (let n = 0; n < 200; n++) await (await client.delegate({ task: `say done ${n}`, agent: 'explore' })).outcome;
     await client.close();
     const rows = await store.runs({});

@@ -26,7 +26,7 @@ const children = 1000;
 
 async function measureChildren(kind: 'memory' | 'sqlite'): Promise<number> {
   return withRuntime(kind, async (runtime) => {
-    const client = await runtime.client({ limits: { maxConcurrent: 64 } });
+    const client = await runtime.openClient({ limits: { maxConcurrent: 64 } });
     const start = performance.now();
     const runs = await Promise.all(
       Array.from({ length: children }, (_, n) => client.delegate({ task: `say done ${n}`, agent: 'explore' })),
@@ -42,7 +42,7 @@ async function measureChildren(kind: 'memory' | 'sqlite'): Promise<number> {
 async function measureHeapGrowth(): Promise<number> {
   return withRuntime('sqlite', async (runtime) => {
     const runHundred = async () => {
-      const client = await runtime.client();
+      const client = await runtime.openClient();
       for (let n = 0; n < 100; n++) await (await client.delegate({ task: `say done ${n}`, agent: 'explore' })).outcome;
       await client.close();
     };
@@ -57,7 +57,7 @@ async function measureHeapGrowth(): Promise<number> {
 
 async function measureQueue(count: number): Promise<{ mb: number; left: number }> {
   return withRuntime('sqlite', async (runtime) => {
-    const client = await runtime.client({ limits: { maxConcurrent: 8 } });
+    const client = await runtime.openClient({ limits: { maxConcurrent: 8 } });
     gc();
     const before = process.memoryUsage().heapUsed;
     const runs = await Promise.all(Array.from({ length: count }, (_, n) => client.delegate({ task: `say done ${n}`, agent: 'explore' })));

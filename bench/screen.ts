@@ -44,7 +44,7 @@ export async function measureScreen(seconds: number): Promise<ScreenFigures> {
       runtime.listen((event) => {
         if (event.type === 'delta') store.publish(event);
       });
-      const client = await runtime.client({
+      const client = await runtime.openClient({
         limits: { maxConcurrent: 600, maxRuns: 1000, timeoutMs: hourMs, firstByteMs: hourMs, idleMs: hourMs },
       });
       for (let n = 0; n < screenRuns; n++) await client.delegate({ task: `wait ${n}`, label: `part ${n}`, agent: 'explore' });

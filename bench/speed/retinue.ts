@@ -53,7 +53,7 @@ export async function openDelegator({ store, models, model, host, task = 'child'
   return {
     async run(n, times) {
       const [wall, cpu] = [performance.now(), process.cpuUsage()];
-      const client = await runtime.client({ limits });
+      const client = await runtime.openClient({ limits });
       for (let time = 0; time < times; time++) await runGroup(client, n, task);
       await client.close();
       const { user, system } = process.cpuUsage(cpu);
@@ -71,7 +71,7 @@ export async function measureDatabase(n: number, { models, model, task = 'child'
     bytes = statSync(join(folder, 'bench.db')).size / n;
   };
   const run = async (runtime: Runtime) => {
-    const client = await runtime.client({ limits });
+    const client = await runtime.openClient({ limits });
     await runGroup(client, n, task);
     await client.close();
   };
@@ -130,7 +130,7 @@ export async function measureHeap(n: number, gc: () => void, what: 'live' | 'que
   return withRuntime(
     'sqlite',
     async (runtime) => {
-      const client = await runtime.client({ limits });
+      const client = await runtime.openClient({ limits });
       gc();
       const before = process.memoryUsage().heapUsed;
       const runs = await Promise.all(Array.from({ length: n }, (_, at) => client.delegate({ task: `child ${at}`, agent: 'explore' })));

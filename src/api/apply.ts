@@ -39,7 +39,7 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
   }
 
   async function withClient<T>(label: string, work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await (await drive()).client({ label });
+    const client = await (await drive()).openClient({ label });
     try {
       return await work(client);
     } finally {

@@ -211,11 +211,11 @@ export function createApi(options: ApiOptions): Api {
     weigh: async (ids) => weighTrees(await withPlanTrees(ids, store), store),
     erase: async (ids) => eraseTrees(await withPlanTrees(ids, store), { store, forget, now: () => msToIso(clock.now()) }),
     endedBefore: (at) => findTreesEndedBefore(at, store),
-    flow: async (program, input, options) => (await drive()).flow(program, input, options),
+    flow: async (program, input, options) => (await drive()).startFlow(program, input, options),
     namedFlow: () => Promise.reject(new RetinueError('usage', 'this program has no flows of a workspace; use `flow` with a definition')),
     async client({ queue, ...options } = {}) {
       if (queue !== undefined) getQueue(store);
-      const client = await (await drive()).client(options);
+      const client = await (await drive()).openClient(options);
       if (queue === undefined) return client;
       const { limits = {}, name = null, isProven = false, formerIds = [], seesAllClients = false } = options;
       const reach = { name, isProven, formerIds, seesAllClients };
@@ -275,7 +275,7 @@ export function createApi(options: ApiOptions): Api {
 }
 
 function getQueue({ queue }: Store): Queue {
-  if (!queue) throw new RetinueError('usage', 'this database has no queue');
+  if (!queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database');
   return queue;
 }
 

@@ -26,7 +26,7 @@ export type Reach = ReturnType<typeof createReach>;
 
 export function createReach({ store, clock, ids, listeners, running }: ReachDeps) {
   async function findLive(runId: string): Promise<RunHandle | null> {
-    return (await running())?.live(runId) ?? null;
+    return (await running())?.findLiveRun(runId) ?? null;
   }
 
   async function isDriven({ rootId }: Pick<RunRow, 'rootId'>): Promise<boolean> {

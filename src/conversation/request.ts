@@ -78,7 +78,7 @@ export function entriesForCompaction(calls: CallState[], prompt: string): Entry[
   return [...results, { kind: 'user', text: prompt }];
 }
 
-/** What the messages of these entries have in bytes. */
+/** Total size of the messages in bytes. */
 export function entriesBytes(entries: Entry[], texts: LoopVersion): number {
   return entries.reduce((sum, entry) => sum + render(entry, texts).bytes, 0);
 }

@@ -6,7 +6,7 @@ import { RetinueError } from '../contract/error.ts';
 
 const maxBytes = 256 * 1024 ** 2;
 /** They are no part of a copy, or are mounted read-only. */
-const left: ReadonlySet<string> = new Set(['.git', 'node_modules', '.retinue']);
+const skippedNames: ReadonlySet<string> = new Set(['.git', 'node_modules', '.retinue']);
 
 /** A hash of all names, modes and contents below the folder. Rejects with `usage`. */
 export async function hashFixture(folder: string): Promise<string> {
@@ -15,7 +15,7 @@ export async function hashFixture(folder: string): Promise<string> {
   async function add(path: string, name: string): Promise<void> {
     const found = await lstat(path);
     if (found.isDirectory()) {
-      const entries = (await readdir(path)).filter((entry) => !left.has(entry)).sort();
+      const entries = (await readdir(path)).filter((entry) => !skippedNames.has(entry)).sort();
       for (const entry of entries) await add(join(path, entry), name === '' ? entry : `${name}/${entry}`);
     } else if (found.isSymbolicLink()) hash.update(JSON.stringify(['link', name, await readlink(path)]));
     else if (found.isFile()) {

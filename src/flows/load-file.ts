@@ -63,7 +63,7 @@ function toGraphModule(specifier: string, parent: { version: string; file: strin
   if (file !== null && graphs.get(parent.version)?.files.has(file)) return toFlowModule(toVirtualPath(parent.version, file));
   const problem =
     file === null || extname(file) in formats
-      ? 'which is no file, or its name is not a text in the source'
+      ? 'but no such file was found when the flow was read; write an existing path as a string literal'
       : `but a flow can import only files with one of the extensions ${Object.keys(formats).join(' ')}`;
   throw new RetinueError('usage', `${parent.file} imports ${specifier}, ${problem}`);
 }

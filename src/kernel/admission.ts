@@ -149,7 +149,7 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   return { created, work: { agent, model, fallbacks: names.slice(1), tools, check }, blobs: [definition] };
 }
 
-/** What is not given of the reach is as for a library scope: it sees its own runs only. */
+/** Omitted fields behave as for a library scope, which sees only its own runs. */
 export interface ClientOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
@@ -240,7 +240,7 @@ function assertCheckouts({ checkouts }: AdmissionDeps): void {
 }
 
 /** Throws if the parent may not have another child. Call it before counting the child. */
-export function checkRoom(parent: Run): void {
+export function assertChildAllowed(parent: Run): void {
   const { maxDepth, maxRuns, maxConcurrent } = parent.grant.limits;
   if (maxDepth.value !== null && parent.depth + 1 > maxDepth.value)
     throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest allowed level is ${maxDepth.value}`);

@@ -5,7 +5,7 @@ import { isoToMs } from '../text/instant.ts';
 import { effortOf } from './effort.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { longWaitMs } from './state.ts';
+import { cacheLifetimeMs } from './state.ts';
 
 export interface CallPlan {
   effort: Effort | null;
@@ -31,7 +31,7 @@ export function planCall(
 
 function wantsLongCache({ state }: Run, { longCache }: ModelHandle, choice: string, now: number): boolean {
   if (choice !== 'auto' || longCache?.isOnlyByChoice) return choice === '1h';
-  return state.hasWaitedLong || (state.answeredAt !== null && now - isoToMs(state.answeredAt) > longWaitMs);
+  return state.hasWaitedLong || (state.answeredAt !== null && now - isoToMs(state.answeredAt) > cacheLifetimeMs);
 }
 
 function mergeSettings(a: CallSettings = {}, b: CallSettings = {}): CallSettings {

@@ -34,7 +34,7 @@ export function isInReview(reviews: ReadonlyMap<string, ReviewState>): boolean {
   return reviews.size > 0 && reviews.values().some(({ outcome }) => outcome === null);
 }
 
-/** The check that is under way. */
+/** Whether a check is running. */
 export function isChecking(checks: CheckState | null): boolean {
   return checks?.results.values().some((result) => result === null) ?? false;
 }

@@ -15,7 +15,7 @@ import { type CheckState, checkSender } from './check-state.ts';
 import { createDelegation } from './delegation.ts';
 import { runEffect } from './flow-steps.ts';
 import { sendMessage } from './orders.ts';
-import { type Ending, failed } from './outcome.ts';
+import { createFailedEnding, type Ending } from './outcome.ts';
 import { waitWhilePaused } from './pause.ts';
 import { describeReview, runReview } from './review.ts';
 import type { Run } from './run.ts';
@@ -55,7 +55,10 @@ function failedEnding(checks: Check[], { results }: CheckState, count: number): 
   const what = count === 1 ? 'an acceptance check' : `${count} acceptance checks`;
   const first = checks.findIndex((_, index) => results.get(index)?.status === 'failed');
   const check = checks[first] as Check;
-  return failed('check_failed', `${what} failed: ${checkName(check)}${'agent' in check ? shorten(results.get(first)?.output) : ''}`);
+  return createFailedEnding(
+    'check_failed',
+    `${what} failed: ${checkName(check)}${'agent' in check ? shorten(results.get(first)?.output) : ''}`,
+  );
 }
 
 /** The ending for a check that was not carried out: the run says that it is done, and nothing has confirmed it. */
@@ -63,7 +66,10 @@ function findUndecided(checks: Check[], { results }: CheckState): Ending | null 
   const index = checks.findIndex((_, each) => results.get(each)?.status !== 'passed');
   if (index === -1) return null;
   const how = results.get(index)?.status === 'refused' ? 'was refused' : 'has no result';
-  return failed('check_failed', `an acceptance check ${how}: ${checkName(checks[index] as Check)}${shorten(results.get(index)?.output)}`);
+  return createFailedEnding(
+    'check_failed',
+    `an acceptance check ${how}: ${checkName(checks[index] as Check)}${shorten(results.get(index)?.output)}`,
+  );
 }
 
 function shorten(output = ''): string {

@@ -7,7 +7,7 @@ import { parseTraceContext } from '../contract/trace-context.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
-import { type Admission, admitBrief, admitClient, type ClientOptions, checkRoom } from './admission.ts';
+import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { startDriver } from './driver-of.ts';
 import { type ClientClose, clientStarted, createClientDriver } from './drivers.ts';
@@ -52,10 +52,10 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
     await checkContinuable(brief, store);
     const dialect = parent?.dialect ?? (await services.dialect(name));
     assertOpen(parent, review);
-    if (!scheduler.room())
+    if (!scheduler.hasQueueCapacity())
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
     // Whoever wrote the brief wants the review, so the limits of the run on delegations do not apply to it.
-    if (parent && !review) checkRoom(parent);
+    if (parent && !review) assertChildAllowed(parent);
     const counter = parent?.work ? parent.counter : { runs: 0 };
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
     counter.runs++;

@@ -5,7 +5,7 @@ import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
 import { contentToText, toolCallParts } from '../conversation/tool-calls.ts';
 import { composeCompaction } from './compaction.ts';
-import { completed, type Ending, failed } from './outcome.ts';
+import { completedEnding, createFailedEnding, type Ending } from './outcome.ts';
 import { type LivePhase, livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
 
 export type Step =
@@ -40,7 +40,7 @@ function stepForOpenRequest({ asked, failure }: Extract<LivePhase, { name: 'aski
   if (failure.again) return { do: 'ask', purpose: 'compact', cause: null };
   // The request is too long, and there is no summary.
   if (cause) return end(limitEnding(cause, state, budget));
-  return end(failed(failure.error.code, failure.error.message, failure.error.retryable));
+  return end(createFailedEnding(failure.error.code, failure.error.message, failure.error.retryable));
 }
 
 /** The ending of a run that reached a limit. `budget`: the shared budget whose limit it is. */
@@ -64,10 +64,10 @@ function isAtTurnLimit(state: RunState): boolean {
 function endingByGuards(state: RunState): Step | null {
   const { repeats, malformed, invalidResults } = state.guards;
   const { limits, endings } = loopVersionOf(state);
-  if (repeats >= limits.repeatFatal) return end(failed('loop', endings.loop(repeats)));
-  if (malformed.turns > limits.maxRepairs) return end(failed('malformed', endings.malformed(malformed.turns)));
+  if (repeats >= limits.repeatFatal) return end(createFailedEnding('loop', endings.loop(repeats)));
+  if (malformed.turns > limits.maxRepairs) return end(createFailedEnding('malformed', endings.malformed(malformed.turns)));
   if (state.data === undefined && invalidResults > limits.maxRepairs)
-    return end(failed('result_invalid', endings.resultInvalid(invalidResults)));
+    return end(createFailedEnding('result_invalid', endings.resultInvalid(invalidResults)));
   return null;
 }
 
@@ -78,9 +78,9 @@ function stepAfterAnswer(state: RunState, answer: RecordedAnswer, nudge: { reaso
   if (nudge) return nudge.reason === 'summary' ? { do: 'ask', purpose: 'summary', cause: null } : askForTurn(state);
   if (toolCallParts(answer.content).length > 0 || state.conversation.inbox.length > 0) return askForTurn(state);
   if (answer.purpose === 'summary') return finish(state);
-  if (answer.finish === 'content-filter') return end(failed('refused', endings.refused));
+  if (answer.finish === 'content-filter') return end(createFailedEnding('refused', endings.refused));
   if (contentToText(answer.content) === '')
-    return nudged.empty > 0 ? end(failed('empty', endings.empty)) : nudgeWith(state, 'empty', nudges.empty);
+    return nudged.empty > 0 ? end(createFailedEnding('empty', endings.empty)) : nudgeWith(state, 'empty', nudges.empty);
   if (answer.finish === 'length' && nudged.cut === 0) return nudgeWith(state, 'cut', nudges.cut);
   return stepForWantedResult(state) ?? finish(state);
 }
@@ -96,7 +96,7 @@ function stepForWantedResult(state: RunState): Step | null {
   const { nudged, invalidResults } = state.guards;
   const { nudges, endings, limits } = loopVersionOf(state);
   if (wanted?.schema) {
-    if (nudged.result + invalidResults >= limits.maxRepairs) return end(failed('result_invalid', endings.resultMissing));
+    if (nudged.result + invalidResults >= limits.maxRepairs) return end(createFailedEnding('result_invalid', endings.resultMissing));
     return nudgeWith(state, 'result', nudges.result);
   }
   if (state.openChildren > 0) return { do: 'park' };
@@ -105,7 +105,7 @@ function stepForWantedResult(state: RunState): Step | null {
 }
 
 function finish(state: RunState): Step {
-  return state.openChildren > 0 && state.data === undefined ? { do: 'park' } : end(completed);
+  return state.openChildren > 0 && state.data === undefined ? { do: 'park' } : end(completedEnding);
 }
 
 function nudgeWith(state: RunState, reason: 'empty' | 'cut' | 'result' | 'summary', text: string): Step {

@@ -11,7 +11,7 @@ import { loadImageMessages } from './images.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
 import { errorToEnding } from './lifecycle.ts';
 import { runLoop } from './loop.ts';
-import { completed } from './outcome.ts';
+import { completedEnding } from './outcome.ts';
 import { createPromptRun } from './prompt-run.ts';
 import type { ModelWork, Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
@@ -173,6 +173,6 @@ export const driveAbandonedClient: Driver = async (run, services) => {
 };
 
 function clientResult(run: Run, isGone: boolean): DriverResult {
-  const ending = run.stopCause ? stopToEnding(run.stopCause) : completed;
+  const ending = run.stopCause ? stopToEnding(run.stopCause) : completedEnding;
   return isGone ? { ending, childCause: clientGone } : { ending };
 }

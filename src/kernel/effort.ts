@@ -41,9 +41,7 @@ export function admitEffort({ brief, agent, parent, settings, model, external }:
 
 function planEffort(model: ModelHandle, effort: Effort) {
   if (model.planEffort) return model.planEffort(effort);
-  return effort === 'none'
-    ? ({ ok: true, settings: {}, note: null } as const)
-    : ({ ok: false, why: 'it cannot be told how much to think' } as const);
+  return effort === 'none' ? ({ ok: true, settings: {}, note: null } as const) : ({ ok: false, why: 'it has no effort setting' } as const);
 }
 
 /** How this model is told the effort of the run; null if it cannot be told, or is only a helper of the run. */

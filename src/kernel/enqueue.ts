@@ -33,7 +33,7 @@ export async function enqueueRun(
   services: Services,
 ): Promise<EnqueueResult> {
   const { store, journal, ids, redact } = services;
-  if (!store.queue) throw new RetinueError('usage', 'this database has no queue');
+  if (!store.queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database');
   const parsed = redactBrief(parseBrief(input), redact);
   const brief = usesWorkspace ? nameFiles(parsed, services.settings.workspace) : parsed;
   const known = await findByKey(brief, services);

@@ -8,7 +8,7 @@ import type { ExternalCall, ExternalHandlers, ExternalTurn } from '../ports/exte
 import { sha256 } from '../text/canonical.ts';
 import { createExternalCalls, type ExternalCalls } from './external-calls.ts';
 import { createExternalGate } from './external-gate.ts';
-import { type Ending, failed } from './outcome.ts';
+import { createFailedEnding, type Ending } from './outcome.ts';
 import type { ModelWork, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { callAt, currentCalls, livePhase } from './state.ts';
@@ -99,7 +99,9 @@ export function createTurnRecorder(run: Run, services: Services): TurnRecorder {
     const isDenied = call.rejected !== null && call.rejected !== 'submit';
     const isUnanswered = call.approval !== null && call.approval.answer?.allowed !== true;
     if (isDenied || isUnanswered)
-      endWith(failed('denied', `the agent made a call of ${call.tool} that the rules of this run do not allow, without asking`));
+      endWith(
+        createFailedEnding('denied', `the agent made a call of ${call.tool} that the rules of this run do not allow, without asking`),
+      );
   }
 
   async function permit(call: ExternalCall): Promise<boolean> {

@@ -16,7 +16,7 @@ import { continuePrompt, firstPrompt } from './external-prompt.ts';
 import { createTurnRecorder, type TurnRecorder } from './external-turn.ts';
 import { toolFinishedFact } from './judge.ts';
 import type { Driver } from './lifecycle.ts';
-import { completed, type Ending, failed } from './outcome.ts';
+import { completedEnding, createFailedEnding, type Ending } from './outcome.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { ModelWork, Run } from './run.ts';
 import { collectRulesets } from './run-rights.ts';
@@ -114,7 +114,7 @@ async function takeTurns(run: Run, turns: Turns): Promise<Ending | null> {
     if (run.signal.aborted || !(await run.slot.ensure())) return null;
     const step = nextStep(state);
     if (step.do === 'end') return end(run, step.ending);
-    if (step.do === 'park') return end(run, completed);
+    if (step.do === 'park') return end(run, completedEnding);
     if (step.do === 'nudge') {
       void run.record([step.draft]);
       continue;
@@ -129,7 +129,8 @@ async function takeTurns(run: Run, turns: Turns): Promise<Ending | null> {
     if (run.signal.aborted) return null;
     if (ending) return end(run, ending);
     turns.silent = state.guards.turns > before ? 0 : turns.silent + 1;
-    if (turns.silent >= maxSilentTurns) return end(run, failed('agent_program', 'the agent ended its turn twice without an answer'));
+    if (turns.silent >= maxSilentTurns)
+      return end(run, createFailedEnding('agent_program', 'the agent ended its turn twice without an answer'));
   }
 }
 
@@ -177,9 +178,9 @@ async function takeTurn(run: Run, text: string, { session, recorder, services }:
 function turnToEnding({ state }: Run, turn: ExternalTurn | null): Ending | null {
   if (state.phase.name === 'asking' && state.phase.failure) {
     const { code, message, retryable } = state.phase.failure.error;
-    return failed(code, message, retryable);
+    return createFailedEnding(code, message, retryable);
   }
-  if (turn?.stop === 'refusal') return failed('refused', 'the agent refused the task');
+  if (turn?.stop === 'refusal') return createFailedEnding('refused', 'the agent refused the task');
   if (turn?.stop === 'max_turn_requests')
     return { status: 'exhausted', code: 'max_turns', message: 'the agent reached its own limit of model calls' };
   return null;

@@ -7,7 +7,7 @@ import type { Redact } from '../ports/secrets.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import type { StepResult, StepState } from './flow-state.ts';
 import { redactJson } from './original-arguments.ts';
-import { type Ending, failed } from './outcome.ts';
+import { createFailedEnding, type Ending } from './outcome.ts';
 
 const maxValueBytes = 1_048_576;
 
@@ -85,6 +85,6 @@ function recordToError({ name, message, code }: RecordedError): Error {
 /** The ending of a flow whose program threw. */
 export function describeProgramError(error: unknown, redact: Redact): Ending {
   const { name, message } = errorToRecord(error, redact);
-  if (isRetinueError(error)) return failed(error.code, message, error.retryable);
-  return failed('flow_failed', `${name}: ${message}`);
+  if (isRetinueError(error)) return createFailedEnding(error.code, message, error.retryable);
+  return createFailedEnding('flow_failed', `${name}: ${message}`);
 }

@@ -71,13 +71,13 @@ export function describeChange(known: StepState, { kind, name, at, brief }: Begu
 }
 
 /** Side effects without a result. */
-export function openEffects(flow: FlowState | null): StepState[] {
+export function findOpenEffects(flow: FlowState | null): StepState[] {
   return (flow?.steps ?? []).filter(({ kind, result }) => kind === 'step' && !result);
 }
 
 /** Side effects that were under way when the process died and may not be repeated. `begun`: those of a paused flow; null if that is not known. */
 export function interruptedStepFacts(flow: FlowState | null, begun: { turn: number }[] | null): Draft[] {
-  const cut = openEffects(flow).filter(({ idempotent, step }) => !idempotent && (begun?.some(({ turn }) => turn === step) ?? true));
+  const cut = findOpenEffects(flow).filter(({ idempotent, step }) => !idempotent && (begun?.some(({ turn }) => turn === step) ?? true));
   return cut.map(({ step }) => ({ type: 'step.finished', data: { status: 'unknown', step } }));
 }
 

@@ -44,7 +44,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     more?: (step: number) => Draft[];
   };
 
-  /** Numbers a step, in the same tick as the program's call. `isNew` resolves when it is recorded; null if it must not be carried out. */
+  /** Numbers a step, in the same tick as the program's call. `recorded` resolves when it is recorded; null if it must not be carried out. */
   function begin({ kind, name: given, formerName, at, brief, idempotent = true, until, more }: NewStep): {
     step: number;
     recorded: Promise<StepState | null>;

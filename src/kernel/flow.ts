@@ -9,7 +9,7 @@ import { isoToMs } from '../text/instant.ts';
 import { copyJson, describeProgramError, toRecordedValue } from './flow-results.ts';
 import { createFlowSteps, type FlowProgress } from './flow-steps.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
-import { completed, failed } from './outcome.ts';
+import { completedEnding, createFailedEnding } from './outcome.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -105,13 +105,13 @@ async function endFlow(run: Run, progress: FlowProgress, end: ProgramEnd | null,
   if (end?.ok && next) progress.failure ??= `the program ended before step ${next.step}, \`${next.kind} ${next.name}\` at ${next.at}`;
   if (progress.failure !== null) {
     const advice = 'do what depends on time, chance or files inside flow.step, and start the flow again';
-    return { ending: failed('flow_changed', `${progress.failure}; ${advice}`) };
+    return { ending: createFailedEnding('flow_changed', `${progress.failure}; ${advice}`) };
   }
   if (!end?.ok) return { ending: describeProgramError(end?.error, redact) };
   try {
     const value = toRecordedValue(end.value, 'the return value', redact);
     await run.record([{ type: 'flow.returned', data: value === undefined ? {} : { value } }]);
-    return { ending: completed };
+    return { ending: completedEnding };
   } catch (error) {
     return { ending: describeProgramError(error, redact) };
   }

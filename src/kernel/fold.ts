@@ -14,12 +14,12 @@ import { askQuestion, factToResult, finishStep, startStep } from './flow-state.t
 import { ownMap, ownSet } from './no-entries.ts';
 import { addModelCall, addSpending } from './spending.ts';
 import {
+  cacheLifetimeMs,
   callAt,
+  findOpenRequest,
   initialState,
-  longWaitMs,
   loopVersionOf,
   messageRuleset,
-  openRequest,
   pendingInput,
   type RunState,
   settledPhase,
@@ -81,7 +81,7 @@ const reducers: Reducers = {
   'model.asked': (state, data, { at }) => {
     const started = startedFact(state);
     if (!started) return;
-    if (state.answeredAt !== null && isoToMs(at) - isoToMs(state.answeredAt) > longWaitMs) state.hasWaitedLong = true;
+    if (state.answeredAt !== null && isoToMs(at) - isoToMs(state.answeredAt) > cacheLifetimeMs) state.hasWaitedLong = true;
     if (data.purpose === 'compact') {
       const last = settledPhase(state);
       if (last.name !== 'queued') state.phase = { name: 'compacting', started, asked: data, answer: null, last };
@@ -139,7 +139,7 @@ const reducers: Reducers = {
     }
     if (data.fallback !== null) state.fallback = { model: data.fallback, attempt: data.attempt };
     if (data.text !== '') state.conversation.partial = data.text;
-    addModelCall(state, openRequest(state)?.model ?? null, data);
+    addModelCall(state, findOpenRequest(state)?.model ?? null, data);
   },
   'model.nudged': (state, data) => {
     if (state.phase.name === 'answered') state.phase.nudge = data;
@@ -295,7 +295,7 @@ function failCompaction(state: RunState, isStopped = false): void {
   if (last.name === 'asking' && last.failure) state.phase = { ...last, failure: { ...last.failure, again: false } };
 }
 
-/** What the provider last counted was not too long. */
+/** Remembers the size of the last conversation that this model accepted; after several refusals, the smallest such size. */
 function noteRefusal(state: RunState, model: string): void {
   const { countedTokens: tokens } = state.conversation;
   if (tokens === null) return;

@@ -37,7 +37,7 @@ function assertChain(facts: Fact[]): void {
   for (const fact of facts) {
     const { runId, seq, hash, data } = fact;
     if (hash !== factHash(fact, canonical(data), last))
-      throw new RetinueError('store_corrupt', `run ${runId} was changed: its event ${seq} does not have its hash; see \`retinue verify\``);
+      throw new RetinueError('store_corrupt', `run ${runId} was changed: its event ${seq} does not match its hash; run \`retinue verify\``);
     last = hash;
   }
 }

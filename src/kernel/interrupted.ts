@@ -14,7 +14,7 @@ import { assertAuthentic, loadState } from './history.ts';
 import { createJournal } from './journal.ts';
 import { toolFinishedFact, unknownEffectText } from './judge.ts';
 import { endingParts } from './lifecycle.ts';
-import { failed, stateToRow } from './outcome.ts';
+import { createFailedEnding, stateToRow } from './outcome.ts';
 import type { Services } from './services.ts';
 import { currentCalls, endedFact, type RunState } from './state.ts';
 import { saveWorkspace } from './workspace.ts';
@@ -48,7 +48,8 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: 
     await assertAuthentic(state, store);
     journal.adopt(state);
   }
-  const ending = end.by === null ? failed(end.code, end.reason) : { status: 'cancelled' as const, code: end.code, message: end.reason };
+  const ending =
+    end.by === null ? createFailedEnding(end.code, end.reason) : { status: 'cancelled' as const, code: end.code, message: end.reason };
   if (end.by !== null)
     await journal.record(row.rootId, [
       { runId: row.runId, drafts: [{ type: 'cancel.asked', data: { by: end.by, code: end.code, reason: end.reason } }] },

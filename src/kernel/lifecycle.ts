@@ -6,7 +6,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, Part } from './journal.ts';
-import { type Ending, failed, stateToOutcome, stateToRow } from './outcome.ts';
+import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './outcome.ts';
 import { pausedFact } from './pause.ts';
 import type { Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
@@ -21,8 +21,8 @@ export interface DriverResult {
 }
 
 /**
- * Decides what a run does: the model loop, or a client that delegates from outside. Admission, rules, budget, journal, stopping and settling are
- * the same for all drivers. Null: the run was stopped from outside.
+ * Decides what a run does: the model loop, an external agent, a flow or a client. Admission, rules, budget, journal, stopping and settling are the
+ * same for all drivers. Null: the run was stopped from outside.
  */
 export type Driver = (run: Run, services: Services) => Promise<DriverResult | null>;
 
@@ -39,8 +39,8 @@ export async function driveRun(run: Run, driver: Driver, services: Services): Pr
 }
 
 export function errorToEnding(error: unknown): Ending {
-  if (error instanceof RetinueError) return failed(error.code, error.message, error.retryable);
-  return failed('internal', `internal error: ${error instanceof Error ? error.message : String(error)}`);
+  if (error instanceof RetinueError) return createFailedEnding(error.code, error.message, error.retryable);
+  return createFailedEnding('internal', `internal error: ${error instanceof Error ? error.message : String(error)}`);
 }
 
 /** Pauses a run so that another process can continue it. Nothing of it is active here afterwards. */
@@ -123,7 +123,7 @@ function forgetOldChildren({ state, endedRows }: Run): void {
 function checkModelFinished(run: Run, ending: Ending): Ending {
   try {
     const error = ending.code === null ? run.work?.model.finished?.(run.id) : null;
-    return error ? failed(error.code, error.message, error.retryable) : ending;
+    return error ? createFailedEnding(error.code, error.message, error.retryable) : ending;
   } catch (error) {
     return errorToEnding(error);
   }

@@ -34,7 +34,7 @@ export interface Loop {
 }
 
 /** Null: the run was stopped from outside. */
-export type StepResult = Ending | 'continue' | null;
+export type LoopStepResult = Ending | 'continue' | null;
 
 /** Records a fact without waiting: it is durable with the next fact that is waited for. */
 export function recordLater({ run }: Loop, draft: Draft): void {

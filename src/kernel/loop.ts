@@ -15,15 +15,15 @@ import { switchToCheaper } from './cheaper-model.ts';
 import { compactionEntries, currentPinned } from './compaction.ts';
 import { limitEnding, nextStep, type Step } from './decide.ts';
 import { judgeToolCalls } from './judge.ts';
-import { type Loop, recordLater, type StepResult } from './loop-context.ts';
-import { findSummariser, planRoom } from './make-room.ts';
+import { type Loop, type LoopStepResult, recordLater } from './loop-context.ts';
+import { findSummariser, planContext } from './make-room.ts';
 import { handleFailure } from './model-failure.ts';
 import { redactPart } from './original-arguments.ts';
 import type { Ending } from './outcome.ts';
 import { isPauseDue, pauseForBudget, waitWhilePaused } from './pause.ts';
 import type { ModelWork, Run } from './run.ts';
 import type { Services } from './services.ts';
-import { loopVersionOf, openRequest, openRequestFor, pendingInput, type RunState, settledPhase } from './state.ts';
+import { findOpenRequest, findOpenRequestFor, loopVersionOf, pendingInput, type RunState, settledPhase } from './state.ts';
 import { runToolCalls, type ToolSessionState } from './tool-execution.ts';
 
 /** Output tokens assumed until the answer arrives. */
@@ -46,7 +46,7 @@ export async function runLoop(run: Run, pinned: Pinned, tools: ToolSessionState,
   }
 }
 
-async function takeStep(loop: Loop, step: Step): Promise<StepResult> {
+async function takeStep(loop: Loop, step: Step): Promise<LoopStepResult> {
   const { run, services, tools } = loop;
   switch (step.do) {
     case 'tools':
@@ -77,21 +77,21 @@ function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
 }
 
 /** Gets one answer from the model. Failed attempts are retried as `handleFailure` decides. */
-async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, budgetName: string | null = null): Promise<StepResult> {
+async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, budgetName: string | null = null): Promise<LoopStepResult> {
   const { run, state } = loop;
   const { budget, signal, slot } = run;
   if (!slot.isHeld && !(await slot.ensure())) return null;
   loop.plan = planCall(run, loop.model, loop.services, loop.isHelper);
   const request = buildNextRequest(loop, purpose, cause);
-  if (purpose !== 'compact' && openRequest(state) === null) {
+  if (purpose !== 'compact' && findOpenRequest(state) === null) {
     const isRefused = loop.compactionRefusedAt === state.guards.turns;
-    const room = planRoom(
+    const context = planContext(
       run,
       { model: loop.model, requestBytes: request.bytes, isRefused: isRefused || purpose !== 'turn' },
       loop.services,
     );
-    if (room.do === 'compact') return compact(loop);
-    if (room.calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: room.calls } });
+    if (context.do === 'compact') return compact(loop);
+    if (context.calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: context.calls } });
   }
   const expected = { input: Math.ceil(request.bytes / 3), output: estimatedOutput, cached: 0, reasoning: 0, estimated: true };
   const estimate = usageToAmount(loop, expected);
@@ -133,7 +133,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
       }
       const next = await handleFailure(loop, result);
       // A compaction is over, or comes before the next attempt.
-      if (openRequestFor(state, purpose) === null || nextPurpose(state) !== purpose) return next;
+      if (findOpenRequestFor(state, purpose) === null || nextPurpose(state) !== purpose) return next;
       if (next === 'continue') continue;
       // If the wrap-up fails, report the limit, not its error.
       return next && cause ? limitEnding(cause, state, budgetName) : next;
@@ -149,10 +149,10 @@ function nextPurpose(state: RunState): Purpose | null {
 }
 
 /** Asks for a summary of the conversation. The run continues without one if the call fails. */
-async function compact(loop: Loop): Promise<StepResult> {
+async function compact(loop: Loop): Promise<LoopStepResult> {
   const { run, state, services, model: own } = loop;
   const requestBytes = buildNextRequest(loop, 'compact', null).bytes;
-  const model = await findSummariser(run, { own, named: openRequestFor(state, 'compact')?.model ?? null, requestBytes }, services);
+  const model = await findSummariser(run, { own, named: findOpenRequestFor(state, 'compact')?.model ?? null, requestBytes }, services);
   const summarising = { ...loop, model, lane: services.lanes.lane(model.lane, model.account), isHelper: model.id !== own.id };
   const result = await askModel(summarising, 'compact', null);
   loop.compactionRefusedAt = summarising.compactionRefusedAt;
@@ -161,10 +161,10 @@ async function compact(loop: Loop): Promise<StepResult> {
 }
 
 /** The budget has no room for a compaction: the next turn decides what follows. After a refused request there is none. */
-function skipCompaction(loop: Loop, cause: LimitCause, budget: string | null): StepResult {
+function skipCompaction(loop: Loop, cause: LimitCause, budget: string | null): LoopStepResult {
   const { state } = loop;
   if (settledPhase(state).name === 'asking') return limitEnding(cause, state, budget);
-  const asked = openRequest(state);
+  const asked = findOpenRequest(state);
   loop.compactionRefusedAt = state.guards.turns;
   if (asked) {
     const error = { code: cause, message: 'the budget has no room for a compaction', retryable: false };
@@ -206,7 +206,7 @@ async function attemptModelCall(
   try {
     // Rebuild the request if facts were recorded meanwhile (pruning, messages): it must contain everything before `model.asked`.
     const request = ask.request.seq === state.seq ? ask.request : buildNextRequest(loop, purpose, cause);
-    const asked = openRequestFor(state, purpose);
+    const asked = findOpenRequestFor(state, purpose);
     const turn = state.guards.turns + 1;
     const data = {
       attempt: (asked?.attempt ?? 0) + 1,

@@ -10,14 +10,14 @@ import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
-export type Room = { do: 'compact' } | { do: 'prune'; calls: CallRef[] };
+export type ContextPlan = { do: 'compact' } | { do: 'prune'; calls: CallRef[] };
 
 /** `isRefused`: a compaction is not affordable now. */
-export function planRoom(
+export function planContext(
   run: Run,
   { model, requestBytes, isRefused }: { model: ModelHandle; requestBytes: number; isRefused: boolean },
   { settings }: Services,
-): Room {
+): ContextPlan {
   const { maxOutputTokens } = model;
   const { startAt, contextWindow } = windowOf(model, settings.compaction, run.state);
   const limits = run.depth > 0 ? (run.dialect.setup.context ?? {}) : {};

@@ -6,25 +6,25 @@ import { msToIso } from '../text/instant.ts';
 import { modelRequester } from './admission.ts';
 import { planCall } from './call-plan.ts';
 import { canCompact } from './compaction.ts';
-import { type Loop, recordLater, type StepResult } from './loop-context.ts';
-import { failed } from './outcome.ts';
+import { type Loop, type LoopStepResult, recordLater } from './loop-context.ts';
+import { createFailedEnding } from './outcome.ts';
 import { requestPause } from './pause.ts';
 import { prunableCalls } from './pruning.ts';
 import type { Run, StopCause } from './run.ts';
-import { openRequest } from './state.ts';
+import { findOpenRequest } from './state.ts';
 
 const maxAttempts = 6;
 /** Longer Retry-After values pause the run instead of blocking it. */
-const longWaitMs = 60_000;
+const pauseAfterMs = 60_000;
 
 /** Records a failed attempt and decides what follows: wait and retry, fall back to another model, pause, or end the run. */
-export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok: false }>): Promise<StepResult> {
+export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult, { ok: false }>): Promise<LoopStepResult> {
   const { run, state, services, plan } = loop;
   const { clock, redact, deadlines, ids } = services;
   const { signal, deadline } = run;
   const { retryAfterMs, limited } = attempt.failure;
   const error = attempt.aborted ? stopToError(run) : { ...attempt.failure.error, message: redact(attempt.failure.error.message, true) };
-  const asked = openRequest(state);
+  const asked = findOpenRequest(state);
   const isCompaction = asked?.purpose === 'compact';
   const attempts = asked?.attempt ?? 1;
   const attemptsOnThisModel = isCompaction ? attempts : attempts - (state.fallback?.attempt ?? 0);
@@ -32,7 +32,7 @@ export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult
   const isTooLate = retryAfterMs !== null && deadline !== null && clock.monotonic() + retryAfterMs >= deadline;
   const canRetry = !attempt.aborted && !isTooLate && (toPrune.length > 0 || (error.retryable && attemptsOnThisModel < maxAttempts));
   // A long Retry-After pauses the run, which frees its slot.
-  const pauseMs = limited && retryAfterMs !== null && retryAfterMs >= longWaitMs && !isTooLate && !attempt.aborted ? retryAfterMs : null;
+  const pauseMs = limited && retryAfterMs !== null && retryAfterMs >= pauseAfterMs && !isTooLate && !attempt.aborted ? retryAfterMs : null;
   const fallback = canRetry || attempt.aborted || !error.retryable || isCompaction ? null : await fallBack(loop);
   const isCompactable = error.code === 'context_length' && !isCompaction && !canRetry && !attempt.aborted && isCompactionAllowed(loop);
   const again = canRetry || pauseMs !== null || fallback !== null || isCompactable;
@@ -46,7 +46,7 @@ export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult
   if (attempt.aborted) return null;
   if (fallback !== null || isCompactable || (isCompaction && !again)) return 'continue';
   const lateMessage = `${error.message} (the provider asks to wait ${retryAfterMs} ms, which is past the deadline)`;
-  if (!again) return failed(error.code, isTooLate ? lateMessage : error.message, error.retryable);
+  if (!again) return createFailedEnding(error.code, isTooLate ? lateMessage : error.message, error.retryable);
   if (pauseMs !== null) requestPause(run, error.message, { resumeAt: msToIso(clock.now() + pauseMs) });
   else if (toPrune.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: toPrune } });
   // After a rate limit the lane delays all its calls; after other failures this run waits.

@@ -25,9 +25,9 @@ export interface Ending {
   durationMs?: number;
 }
 
-export const completed: Ending = { status: 'completed', code: null, message: '' };
+export const completedEnding: Ending = { status: 'completed', code: null, message: '' };
 
-export function failed(code: ErrorCode, message: string, retryable = false): Ending {
+export function createFailedEnding(code: ErrorCode, message: string, retryable = false): Ending {
   return { status: 'failed', code, message, retryable };
 }
 

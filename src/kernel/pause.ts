@@ -3,7 +3,7 @@
 import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
-import { openEffects } from './flow-state.ts';
+import { findOpenEffects } from './flow-state.ts';
 import type { PauseRequest, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { currentCalls } from './state.ts';
@@ -94,7 +94,7 @@ function beginPause(run: Run): void {
 /** The beginning of a pause as a fact. It tells the process that continues the run which of its calls, or steps of a flow, have begun. */
 export function pausedFact(run: Run, { reason, resumeAt, budget }: Omit<PauseRequest, 'orders'>): Draft {
   const calls = currentCalls(run.state).filter((call) => !call.finished);
-  const steps = openEffects(run.state.flow);
+  const steps = findOpenEffects(run.state.flow);
   // An external agent makes its calls itself, so it is not known which have begun.
   const isKnown = calls.length + steps.length > 0 && !run.state.created.data.external;
   const begun = [

@@ -36,7 +36,7 @@ export function withoutUntrustedServers(agent: Agent, today: Agent | null): Agen
   if (agent.runs)
     throw new RetinueError(
       'agent_program',
-      `the agent ${agent.name} is not defined as it was when the run began, so its program is not started`,
+      `the agent ${agent.name} is not defined as it was when the run began, so its program is not started; restore the definition, or cancel the run and start it again`,
     );
   if (agent.mcpServers === undefined) return agent;
   return { ...agent, mcpServers: agent.mcpServers.filter((server) => typeof server === 'string') };

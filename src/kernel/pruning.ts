@@ -24,12 +24,12 @@ export interface Pruning {
   isShort: boolean;
 }
 
-const nothing: Pruning = { calls: [], isShort: false };
+const noPruning: Pruning = { calls: [], isShort: false };
 
 export function planPruning(state: RunState, requestBytes: number, options: PruneOptions): Pruning {
   const { contextWindow, maxOutputTokens, limits = {} } = options;
   const window = Math.min(contextWindow ?? Number.POSITIVE_INFINITY, limits.maxTokens ?? Number.POSITIVE_INFINITY);
-  if (window === Number.POSITIVE_INFINITY) return nothing;
+  if (window === Number.POSITIVE_INFINITY) return noPruning;
   const configured = options.startAt ?? defaults.startAt;
   const startAt = limits.startAt ?? configured;
   const modelRoom = (contextWindow ?? Number.POSITIVE_INFINITY) - (maxOutputTokens ?? 0);
@@ -38,7 +38,7 @@ export function planPruning(state: RunState, requestBytes: number, options: Prun
   const { countedTokens } = state.conversation;
   const added = currentCalls(state).reduce((sum, call) => sum + (call.finished?.output.length ?? 0), 0);
   const tokens = countedTokens === null ? requestBytes / 3 : countedTokens + added / 3;
-  if (tokens <= room) return nothing;
+  if (tokens <= room) return noPruning;
   let excess = tokens - window * startAt * shrinkTo;
   const selected: CallRef[] = [];
   for (const { turn, index, finished } of findCandidates(state, limits.keptTurns)) {

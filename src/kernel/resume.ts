@@ -1,6 +1,7 @@
 // Continues a tree that no living process drives: claims it, revives its runs from their facts, records that they continue, and drives them.
 import { RetinueError } from '../contract/error.ts';
 import { isoToMs } from '../text/instant.ts';
+import { createCrashIsolation } from './crash-isolation.ts';
 import { unregisterRun } from './create-run.ts';
 import { startDriver } from './driver-of.ts';
 import { assertAuthentic } from './history.ts';
@@ -9,7 +10,6 @@ import type { RunHandle } from './live-run.ts';
 import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { createTrials } from './trials.ts';
 
 /** `pid`: of the living process that drives the tree. */
 export type ResumeResult = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };
@@ -21,7 +21,7 @@ export interface ResumeOptions {
   keeps?(reason: string): boolean;
   /**
    * A tree that was taken over from this many dead processes in a row, without any progress, ends as `failed: crashed` instead. Rejects with `crashed` if
-   * it is to be tried later, because another tree without progress is on trial.
+   * it is to be tried later, because another tree without progress is isolated.
    */
   maxTakeovers?: number;
 }
@@ -40,7 +40,7 @@ export function createResume(services: Services, { lostTrees, assertOpen, create
   const { store, owner, clock, journal, runs } = services;
   /** Resumes under way, by tree. Never reject. */
   const resuming = new Map<string, Promise<void>>();
-  const trials = createTrials({ runs, isResuming: (rootId) => resuming.has(rootId), clock });
+  const crashIsolation = createCrashIsolation({ runs, isResuming: (rootId) => resuming.has(rootId), clock });
 
   /** One at a time for each tree, because a resume that fails gives the tree up. */
   function resume(rootId: string, by: string, more?: ResumeOptions): Promise<ResumeResult> {
@@ -72,7 +72,7 @@ export function createResume(services: Services, { lostTrees, assertOpen, create
     const known = runs.get(rootId);
     if (known) return { ok: true, handles: [createHandle(known)] };
     const { states } = await readTree(rootId, services);
-    if (Number.isFinite(maxTakeovers) && !trials.begin(rootId, states))
+    if (Number.isFinite(maxTakeovers) && !crashIsolation.tryBegin(rootId, states))
       throw new RetinueError('crashed', 'its processes died before it made progress; another such tree is tried first', {
         retryable: true,
       });

@@ -76,7 +76,7 @@ export interface RunDeps {
 }
 
 // Shared by all runs: thousands of them may wait for a slot.
-const nothing = () => {};
+const noop = () => {};
 const atOnce = Promise.resolve();
 
 export class Run {
@@ -122,7 +122,7 @@ export class Run {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   #timer: { from: number; earlierMs: number } | null = null;
-  #clearDeadline: () => void = nothing;
+  #clearDeadline: () => void = noop;
   /** The time that was left when the deadline was suspended. */
   #suspendedMs: number | null = null;
   /** Null while nobody waits. */
@@ -164,7 +164,7 @@ export class Run {
     this.slot = createSlotKeeper(scheduler, { rootId, parentId: parent?.id ?? null, limit: maxSiblings, signal: this.signal });
     this.settle = Promise.withResolvers<Outcome>();
     this.ended = (this.settle as PromiseWithResolvers<Outcome>).promise;
-    this.ended.catch(nothing);
+    this.ended.catch(noop);
     if (parent?.signal.aborted) this.stop(parent.stopCause as StopCause);
   }
 
@@ -232,7 +232,7 @@ export class Run {
     for (const child of this.#children ?? []) if (!child.#isDetached) child.stop(cause);
   }
 
-  /** Wakes all waits in `changed`. */
+  /** Wakes all waits in `waitForChange`. */
   notify(): void {
     this.#change?.resolve();
     this.#change = null;
@@ -250,7 +250,7 @@ export class Run {
     this.#clearDeadline();
     this.deadline = due;
     const stop = () => this.stop({ code: 'deadline', message: 'the deadline passed' });
-    this.#clearDeadline = due === Number.POSITIVE_INFINITY ? nothing : this.#deadlines.at(due, stop);
+    this.#clearDeadline = due === Number.POSITIVE_INFINITY ? noop : this.#deadlines.at(due, stop);
   }
 
   clearDeadline(): void {

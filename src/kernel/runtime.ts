@@ -71,16 +71,16 @@ export interface Client {
 export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
-  client(options?: ClientOptions & { dialect?: string }): Promise<Client>;
+  openClient(options?: ClientOptions & { dialect?: string }): Promise<Client>;
   /** Starts a flow as a root run. Rejects with `invalid_brief` if the input does not match its schema. */
-  flow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
+  startFlow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
   /** Admits a brief and leaves it to a worker. */
   enqueue(brief: unknown, options: EnqueueOptions): Promise<EnqueueResult>;
   /** Stops driving one tree, so that another process can continue it. Nothing of it runs here when it resolves. */
   handBack(rootId: string, reason: string): Promise<void>;
   /** Continues every run of a tree that no living process drives. */
   resume: Resume;
-  live(runId: string): RunHandle | null;
+  findLiveRun(runId: string): RunHandle | null;
   /** `readsDeltas`: whether deltas are of use to it now; always if absent. While they are to nobody, models may answer in one piece. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
   /** Whether a new runtime has to replace this one: it holds trees that it can no longer write, and drives nothing else. */
@@ -135,7 +135,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be started: this process is closing');
   }
 
-  async function client({ dialect, ...given }: ClientOptions & { dialect?: string } = {}): Promise<Client> {
+  async function createClient({ dialect, ...given }: ClientOptions & { dialect?: string } = {}): Promise<Client> {
     assertOpen();
     const closed = Promise.withResolvers<ClientClose>();
     const { budgets } = await admitBudgets(given.budgets, null, services);
@@ -162,7 +162,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     };
   }
 
-  async function flow(program: FlowProgram, input: Json, given: FlowOptions = {}): Promise<RunHandle> {
+  async function startFlowRun(program: FlowProgram, input: Json, given: FlowOptions = {}): Promise<RunHandle> {
     assertOpen();
     const { budgets } = await admitBudgets(given.budgets, null, services);
     const loaded = await services.dialect(undefined);
@@ -177,8 +177,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return {
     owner,
     resume,
-    client,
-    flow,
+    openClient: createClient,
+    startFlow: startFlowRun,
     start: async (input, more) => createHandle(await startRun(input, more)),
     async enqueue(input, more) {
       assertOpen();
@@ -190,7 +190,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await root?.ended.catch(() => {});
       await store.releaseTree(owner, rootId);
     },
-    live: (id) => {
+    findLiveRun: (id) => {
       const run = runs.get(id);
       return run ? createHandle(run) : null;
     },

@@ -18,7 +18,7 @@ import { sharedEmptyMap, sharedEmptySet } from './no-entries.ts';
 type Started = FactOf<'run.started'>;
 
 /** Providers keep their cache of a conversation for five minutes unless they are asked for more. */
-export const longWaitMs = 300_000;
+export const cacheLifetimeMs = 300_000;
 
 /** A model's answer, with what it was asked for. */
 export type RecordedAnswer = FactData['model.answered'] & { purpose: Purpose; cause: LimitCause | null; budget: string | null };
@@ -85,7 +85,7 @@ export interface RunState {
   };
   /** A model that refused a request as too long, and the tokens of the last conversation that it took. */
   refusal: { model: string; tokens: number } | null;
-  /** When the model last answered, and whether the run has ever waited longer than `longWaitMs` before the next call. */
+  /** When the model last answered, and whether the run has ever waited longer than `cacheLifetimeMs` before the next call. */
   answeredAt: string | null;
   hasWaitedLong: boolean;
   /** Counters that `decide` compares with the loop's limits. */
@@ -202,13 +202,13 @@ export function settledPhase(state: RunState): Exclude<LivePhase, { name: 'compa
 }
 
 /** The model request that has no answer yet. */
-export function openRequest({ phase }: RunState): FactData['model.asked'] | null {
+export function findOpenRequest({ phase }: RunState): FactData['model.asked'] | null {
   return phase.name === 'asking' || (phase.name === 'compacting' && phase.answer === null) ? phase.asked : null;
 }
 
 /** The same, if it is for this purpose: a compaction can be part of an open request. */
-export function openRequestFor(state: RunState, purpose: Purpose): FactData['model.asked'] | null {
-  const open = openRequest(state);
+export function findOpenRequestFor(state: RunState, purpose: Purpose): FactData['model.asked'] | null {
+  const open = findOpenRequest(state);
   return open !== null && (open.purpose === 'compact') === (purpose === 'compact') ? open : null;
 }
 

@@ -143,7 +143,7 @@ export interface WorkspaceEnd {
   remove(): Promise<void>;
 }
 
-const nothing: WorkspaceEnd = { drafts: [], blobs: [], remove: async () => {} };
+const nothingToSave: WorkspaceEnd = { drafts: [], blobs: [], remove: async () => {} };
 
 /** Collects what the run changed in its own files. Never rejects. */
 export async function saveWorkspace(
@@ -152,13 +152,13 @@ export async function saveWorkspace(
 ): Promise<WorkspaceEnd> {
   const recorded = run.state.files?.prepared;
   const files = run.ownFiles ?? (recorded && checkouts ? await checkouts.find(run.id, recorded) : null);
-  if (!checkouts || !files || !recorded) return nothing;
+  if (!checkouts || !files || !recorded) return nothingToSave;
   const remove = () => checkouts.remove(run.id, files);
-  if (files.data.base === null) return { ...nothing, remove };
+  if (files.data.base === null) return { ...nothingToSave, remove };
   const saved = await checkouts.save(run.id, files);
   const data: FactData['workspace.saved'] = { ...saved.data, ...createArtifact(saved, redact) };
   const drafts: Draft[] = [{ type: 'workspace.saved', data }];
-  return { drafts, blobs: saved.blobs, remove: data.left === undefined ? remove : nothing.remove };
+  return { drafts, blobs: saved.blobs, remove: data.left === undefined ? remove : nothingToSave.remove };
 }
 
 const maxLines = 100;

@@ -9,14 +9,14 @@ import { callHash, callKey, callPin, countRepeats, maxRecent, toolCallParts } fr
 import { canCompact, compactionEntries, currentPinned } from '../kernel/compaction.ts';
 import { nextStep } from '../kernel/decide.ts';
 import { reduce } from '../kernel/fold.ts';
-import { type Ending, failed, stateToOutcome } from '../kernel/outcome.ts';
+import { createFailedEnding, type Ending, stateToOutcome } from '../kernel/outcome.ts';
 import {
   callAt,
+  findOpenRequest,
+  findOpenRequestFor,
   initialState,
   livePhase,
   loopVersionOf,
-  openRequest,
-  openRequestFor,
   pendingInput,
   type RunState,
   startedFact,
@@ -69,7 +69,7 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
       return compareRequest(state, fact, pinned);
     case 'model.answered':
     case 'model.failed':
-      return openRequest(state) ? null : mismatch('an answer without a request', fact.type, null);
+      return findOpenRequest(state) ? null : mismatch('an answer without a request', fact.type, null);
     case 'tool.asked':
       return compareCall(state, fact);
     case 'approval.asked':
@@ -102,7 +102,7 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
 function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, pinned: Pinned | null): Mismatch {
   const { attempt, purpose, cause, upTo, turn, request, maxOutputTokens, effort = null } = data;
   const step = nextStep(state);
-  const open = openRequestFor(state, purpose);
+  const open = findOpenRequestFor(state, purpose);
   // Whether tokens or money were left depended on the whole tree, which only the live run knew.
   const isBudget = purpose === 'wrap-up' && (cause === 'max_tokens' || cause === 'max_cost') && step.do === 'ask';
   // So did how near the window was, and whether a compaction was ordered.
@@ -159,7 +159,7 @@ function rebuildOutcome(state: RunState, { at, data, v }: FactOf<'run.ended'>): 
 function ownFailure(state: RunState): Ending | null {
   const phase = livePhase(state);
   const failure = phase.name === 'asking' ? phase.failure : null;
-  return failure && !failure.again ? failed(failure.error.code, failure.error.message, failure.error.retryable) : null;
+  return failure && !failure.again ? createFailedEnding(failure.error.code, failure.error.message, failure.error.retryable) : null;
 }
 
 function compare(what: string, recorded: unknown, rebuilt: unknown): Mismatch {

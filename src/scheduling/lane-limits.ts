@@ -22,8 +22,8 @@ export interface LaneLimits {
   take(tokens: number): boolean;
   /** A call is over. `actual`: its tokens; null if unknown. */
   leave(estimate: number, actual: number | null): void;
-  /** No call waits any more. */
-  rest(): void;
+  /** Call it when no call waits any more. */
+  stopTimerIfIdle(): void;
   /** Tells other processes. Never rejects, and is not waited for. */
   report(news: LimitNews): void;
   askToProbe(): Promise<ProbeResult>;
@@ -54,12 +54,12 @@ const answerMs = 2_000;
 const renewMs = 4_000;
 /** How long to wait for the probe of another process before asking again. */
 const probeRetryMs = 500;
-const nothing = { requests: 0, tokens: 0 };
+const noGrant = { requests: 0, tokens: 0 };
 
 export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
   const { limits, key, owner, name, rate, clock, deadlines, warn, readWaiting, onChange } = deps;
   const hasRate = rate.requestsPerMinute !== undefined || rate.tokensPerMinute !== undefined || rate.concurrent !== undefined;
-  let left = { ...nothing };
+  let left = { ...noGrant };
   let validUntil = Number.NEGATIVE_INFINITY;
   let slots = 0;
   let slotsUntil = Number.NEGATIVE_INFINITY;
@@ -77,7 +77,7 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
     while (exchanging !== null) await exchanging.catch(() => {});
     const { count, nextTokens, tokens } = readWaiting();
     const unused = left;
-    left = { ...nothing };
+    left = { ...noGrant };
     const from = clock.monotonic();
     exchanging = waitForAnswer(
       limits.exchange(key, { owner, rate, unused, calls: { open, waiting: count, nextTokens, tokens }, report }),
@@ -158,7 +158,7 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
     return (requestsPerMinute === undefined || left.requests >= 1) && (tokensPerMinute === undefined || left.tokens >= needed);
   }
 
-  function rest(): void {
+  function stopTimerIfIdle(): void {
     if (open > 0 || readWaiting().count > 0) return;
     cancelTimer?.();
     cancelTimer = null;
@@ -187,9 +187,9 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
       if (isContended && slots > open) {
         slots = open;
         if (exchanging === null) void renew();
-      } else rest();
+      } else stopTimerIfIdle();
     },
-    rest,
+    stopTimerIfIdle,
     report: send,
     async askToProbe() {
       try {

@@ -40,7 +40,7 @@ export interface LaneAccount {
 export interface Lanes {
   /** The account is that of the first call. */
   lane(name: string, account?: LaneAccount): Lane;
-  /** Hears nothing of other processes any more. */
+  /** Stops listening to other processes. */
   close(): void;
 }
 
@@ -64,7 +64,7 @@ export function createLanes(options: LaneOptions): Lanes {
   /** One listener for all lanes. */
   function watch(limits: SharedLimits): void {
     endWatch ??= limits.watch((key, news) => {
-      for (const lane of byKey.get(key) ?? []) lane.hear(news);
+      for (const lane of byKey.get(key) ?? []) lane.applyReport(news);
     });
   }
 
@@ -90,7 +90,7 @@ export function createLanes(options: LaneOptions): Lanes {
 
 interface OpenLane extends Lane {
   /** Another process reports something. */
-  hear(news: LimitNews): void;
+  applyReport(news: LimitNews): void;
 }
 
 interface SharedKey {
@@ -157,7 +157,7 @@ function createLane(
     waiter.resolve(pass);
     if (waiters.size > 0) return;
     disarm();
-    limits?.rest();
+    limits?.stopTimerIfIdle();
     if (mayProbe && pass === null) limits?.releaseProbe();
     if (pass === null) mayProbe = false;
   }
@@ -165,7 +165,7 @@ function createLane(
   async function begin(own: LaneLimits): Promise<void> {
     const refusal = await own.readRefusal();
     isReady = true;
-    if (refusal) hear({ kind: 'refused', ...refusal });
+    if (refusal) applyReport({ kind: 'refused', ...refusal });
     admitWaiters();
   }
 
@@ -193,7 +193,7 @@ function createLane(
     isAskingToProbe = true;
     void own.askToProbe().then((result) => {
       isAskingToProbe = false;
-      if (result.kind === 'open') hear({ kind: 'accepted' });
+      if (result.kind === 'open') applyReport({ kind: 'accepted' });
       else if (result.kind === 'wait') blockedUntil = Math.max(blockedUntil, clock.monotonic() + result.waitMs);
       else if (waiters.size === 0) own.releaseProbe();
       else mayProbe = true;
@@ -201,7 +201,7 @@ function createLane(
     });
   }
 
-  function hear(news: LimitNews): void {
+  function applyReport(news: LimitNews): void {
     if (news.kind === 'accepted') {
       isOpen = true;
       refusalsInRow = 0;
@@ -273,7 +273,7 @@ function createLane(
     cancelTimer = null;
   }
 
-  return { enter, hear };
+  return { enter, applyReport };
 }
 
 /** How long a call waits before its next attempt. `attempt` counts from 1. */

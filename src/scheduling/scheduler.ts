@@ -46,7 +46,7 @@ export interface Scheduler {
   /** `request` with a promise, which never rejects. */
   acquire(request: SlotRequest): Promise<Slot | null>;
   /** False if the queue is full. Only admission checks this; `acquire` never refuses. */
-  room(): boolean;
+  hasQueueCapacity(): boolean;
   stats(): { active: number; queued: number; trees: number };
   active(parentId: string | null, rootId: string): number;
 }
@@ -203,7 +203,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
   return {
     request: enqueue,
     acquire,
-    room: () => queued < options.maxQueued,
+    hasQueueCapacity: () => queued < options.maxQueued,
     stats: () => ({ active, queued, trees: trees.size }),
     active: (parentId, rootId) => trees.get(rootId)?.parents.get(parentId)?.active ?? 0,
   };

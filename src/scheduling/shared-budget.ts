@@ -37,7 +37,7 @@ export interface SharedBudgetDeps {
 const callsAhead = 8;
 /** How long a call waits for the reservations of others before it asks again. */
 const waitMs = { first: 100, longest: 2_000 };
-const nothing: Amount = { tokens: 0, costUsd: 0 };
+const noAmount: Amount = { tokens: 0, costUsd: 0 };
 
 export function createSharedBudget({ draw, clock, deadlines, random }: SharedBudgetDeps): SharedBudget {
   let allowed: { tokens: number | null; costUsd: number | null } = { tokens: 0, costUsd: 0 };
@@ -74,13 +74,13 @@ export function createSharedBudget({ draw, clock, deadlines, random }: SharedBud
   async function returnUnused(use: ReadUse, kept: Amount | null): Promise<void> {
     const isValid = clock.monotonic() < validUntil && kept === null;
     if (isValid || (kept !== null && isSame(kept, use().reserved))) return scheduleReturn(use, kept);
-    let open = nothing;
+    let open = noAmount;
     await drawInOrder(() => {
       const now = use();
       open = now.reserved;
       return now;
-    }, nothing).catch(() => {});
-    if (!isSame(open, nothing)) scheduleReturn(use, open);
+    }, noAmount).catch(() => {});
+    if (!isSame(open, noAmount)) scheduleReturn(use, open);
   }
 
   return {
@@ -104,7 +104,7 @@ export function createSharedBudget({ draw, clock, deadlines, random }: SharedBud
       isClosed = true;
       cancelReturn?.();
       cancelReturn = null;
-      await drawInOrder(use, nothing).catch(() => {});
+      await drawInOrder(use, noAmount).catch(() => {});
     },
   };
 }

@@ -1,5 +1,5 @@
-// The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory and in SQLite. Stores check and
-// keep facts; numbering, hashing and interpreting them belongs to the kernel.
+// The store port in memory. This folder holds the implementations of ports/store.ts and ports/notes.ts: in memory, in SQLite and in PostgreSQL.
+// Stores check and keep facts; numbering, hashing and interpreting them belongs to the kernel.
 import type { Delta } from '../contract/delta.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Order } from '../contract/order.ts';
@@ -12,6 +12,7 @@ import { eraseTree, weighTrees } from './memory/erase.ts';
 import { createMemoryLimits } from './memory/limits.ts';
 import { createMemoryQueue } from './memory/queue.ts';
 import { countRuns, getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
+import { createUnregisteredError } from './unregistered.ts';
 
 export interface MemoryStoreOptions {
   /** Schedules the calls of watchers. Default: a microtask. */
@@ -149,7 +150,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
     async orders(owner) {
       assertOpen();
-      if (!isRegistered(memory, owner)) throw new RetinueError('fenced', 'This process has released its runs.');
+      if (!isRegistered(memory, owner)) throw createUnregisteredError();
       return [...memory.orders.values()].filter((order) => isForOwner(owner, order)).map((order) => ({ ...order }));
     },
     async dropOrders(owner, ids) {
@@ -182,7 +183,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
     async claim(owner, rootId) {
       assertOpen();
-      if (!isRegistered(memory, owner)) throw new RetinueError('fenced', 'This process has released its runs.');
+      if (!isRegistered(memory, owner)) throw createUnregisteredError();
       const tree = memory.trees.get(rootId);
       if (tree === undefined) {
         memory.trees.set(rootId, createTreeRecord(owner));

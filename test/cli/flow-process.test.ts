@@ -135,7 +135,7 @@ describe('retinue flow', () => {
     expect((await place.run('flow', 'run', './none.ts')).err).toMatch(/its default export must be the result of `defineFlow`/);
     expect(await place.run('flow', 'run', './dynamic.ts')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('its name is not a text in the source'),
+      err: expect.stringContaining('write an existing path as a string literal'),
     });
     expect(await place.run('flow', 'run', './strict.ts')).toMatchObject({ code: 2, err: expect.stringContaining('the input of flow s') });
     expect(await place.run('flow', 'run', './strict.ts', '--input', '{"a":1}')).toMatchObject({ code: 0, out: 'text\n' });

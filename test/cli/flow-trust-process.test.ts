@@ -132,7 +132,7 @@ export default defineFlow('names', null, async () => [a, b, c, d].join(' '));
     });
     expect(await place.run('flow', 'run', './dynamic.ts')).toMatchObject({
       code: 1,
-      err: expect.stringContaining('its name is not a text in the source'),
+      err: expect.stringContaining('write an existing path as a string literal'),
     });
     expect(await place.run('flow', 'run', './old.ts')).toMatchObject({
       code: 2,

@@ -167,7 +167,7 @@ describe('events that nobody caused', () => {
     await place.run('approve', question.runId);
     const { code, out, err } = await place.run('resume');
     expect(code).not.toBe(0);
-    expect(out + err).toMatch(/was changed: its event \d+ does not have its hash/);
+    expect(out + err).toMatch(/was changed: its event \d+ does not match its hash/);
     expect(existsSync(join(place.folder, 'made.txt'))).toBe(false);
   });
 

@@ -223,14 +223,14 @@ it('a result stays readable for a client after the end and after a restart', asy
   const [start, ask] = dialect.tools;
   const context = { door: 'mcp' as const, agents: [], call: 'x' };
   const first = await openWorld(dialect, [child('look', { text: 'seen' })], { store: keep });
-  const client = await first.runtime.client({ name: 'the same' });
+  const client = await first.runtime.openClient({ name: 'the same' });
   const spawned = await useDialectTool({ tool: start as never, input: { task: 'look' }, context }, client.delegation);
   const { subagent_id } = spawned.result.structured as { subagent_id: string };
   await client.delegation.wait([subagent_id], { mode: 'all', ms: null });
   await client.close();
   await first[Symbol.asyncDispose]();
   const second = await openWorld(dialect, [child('look', { text: 'x' })], { store: keep, options: { ids: systemIds } });
-  const other = await second.runtime.client({ name: 'the same' });
+  const other = await second.runtime.openClient({ name: 'the same' });
   const { result } = await useDialectTool({ tool: ask as never, input: { subagent_id, wait: true }, context }, other.delegation);
   expect(result.structured).toMatchObject({ subagent_id, status: 'completed', result: 'seen' });
   await second[Symbol.asyncDispose]();

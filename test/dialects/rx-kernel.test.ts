@@ -79,7 +79,7 @@ describe('depth limit blocks recursive subagent loops deterministically', () => 
 
   it('with max_depth 0 no agent delegates', async () => {
     const world = await openWorld(rx({ max_depth: 0 }), [child('x', { text: 'x' })]);
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     expect(await client.delegation.start([{ task: 'x' }])).toMatchObject([{ ok: false, error: { code: 'depth' } }]);
     await world[Symbol.asyncDispose]();
   });

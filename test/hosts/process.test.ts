@@ -188,7 +188,7 @@ it('a call that was approved is executed', async () => {
   await expect.poll(() => world.types()).toContain('approval.asked');
   const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
   expect(existsSync(join(world.workspace, 'a.txt'))).toBe(false);
-  expect(await world.runtime.live(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
+  expect(await world.runtime.findLiveRun(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
   expect(await run.outcome).toMatchObject({ status: 'completed' });
   expect(readFileSync(join(world.workspace, 'a.txt'), 'utf8')).toBe('one');
 });
@@ -235,7 +235,7 @@ describe.each(['inline', 'process'] as const)('with tools in %s, the supervisor 
     const question = world.facts.find((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
     rmSync(join(world.workspace, 'notes'), { recursive: true });
     symlinkSync('secret', join(world.workspace, 'notes'));
-    expect(await world.runtime.live(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
+    expect(await world.runtime.findLiveRun(run.id)?.answer(question.data, { allowed: true, by: 'ada' })).toBe(true);
     const outcome = await run.outcome;
     const finished = world.facts.find((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>;
     return { world, outcome, finished };

@@ -112,7 +112,7 @@ describe('a store that fails', () => {
       script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] },
       excuses,
     });
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     await expect(client.delegate({ task: 'x' })).rejects.toMatchObject({ code: 'fenced' });
     await expect(client.close()).rejects.toMatchObject({ code: 'fenced' });
     expect(world.runtime.stats()).toEqual(idle);
@@ -123,7 +123,7 @@ describe('a store that fails', () => {
     const store = faultyStore(() => 'reject');
     const world = await createWorld({ clock: createHandClock(), store });
     await expect(world.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'store_io' });
-    await expect(world.runtime.client()).rejects.toMatchObject({ code: 'store_io' });
+    await expect(world.runtime.openClient()).rejects.toMatchObject({ code: 'store_io' });
     expect(world.runtime.stats()).toEqual(idle);
     await world[Symbol.asyncDispose]();
   });
@@ -263,7 +263,7 @@ describe('a listener', () => {
     const end = world.runtime.listen((event) => {
       if (event.type === 'run.created' && started.length < 3)
         started.push(world.runtime.start({ task: 'more' }).then((run) => run.outcome));
-      if (event.type === 'model.asked') void world.runtime.live(event.runId)?.cancel('enough');
+      if (event.type === 'model.asked') void world.runtime.findLiveRun(event.runId)?.cancel('enough');
       if (event.type === 'run.ended' && world.types().filter((type) => type === 'run.ended').length === 4) end();
     });
     const run = await world.runtime.start({ task: 'work' });

@@ -27,7 +27,7 @@ async function atEveryMoment(
     const world = await createWorld({ clock, ...options() });
     const run = await world.runtime.start({ task: 'work', ...brief });
     await microtasks(moment);
-    const over = world.runtime.live(run.id) === null;
+    const over = world.runtime.findLiveRun(run.id) === null;
     await disturb(run, world, moment);
     await clock.advance(0);
     expect(world.runtime.stats(), `at moment ${moment}`).toEqual(idle);
@@ -217,7 +217,7 @@ describe('cancelling', () => {
     await run.outcome;
     await run.cancel('late');
     await expect(run.send('late')).rejects.toMatchObject({ code: 'parent_ended' });
-    expect(world.runtime.live(run.id)).toBeNull();
+    expect(world.runtime.findLiveRun(run.id)).toBeNull();
     await checkJournal(world);
     await world[Symbol.asyncDispose]();
   });

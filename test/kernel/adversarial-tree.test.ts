@@ -89,7 +89,7 @@ describe('an idempotency key used twice', () => {
     const world = await createWorld({ clock: createHandClock(), script: hanging });
     const brief = { task: 'x', idempotencyKey: 'k' };
     const [a, b] = await Promise.all([world.runtime.start(brief), world.runtime.start(brief)]);
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     const [c, d] = await Promise.all([client.delegate(brief), client.delegate(brief)]);
     const later = await client.delegate(brief);
     expect([b.id, d.id, later.id]).toEqual([a.id, c.id, c.id]);
@@ -173,7 +173,7 @@ describe('closing at every moment', () => {
     for (let moment = 0; moment < 40; moment++) {
       const clock = createHandClock();
       const world = await createWorld({ clock, script: hanging });
-      const client = await world.runtime.client();
+      const client = await world.runtime.openClient();
       const delegated = client.delegate({ task: 'x' }).then(
         (run) => run.outcome.then(({ status }) => status),
         (error) => error.code as string,
@@ -200,7 +200,7 @@ describe('closing at every moment', () => {
         (run) => run.outcome.then(({ status }) => status),
         (error) => error.code as string,
       );
-      const opened = world.runtime.client().then(
+      const opened = world.runtime.openClient().then(
         (client) => client.close().then(({ status }) => status),
         (error) => error.code as string,
       );
@@ -208,7 +208,7 @@ describe('closing at every moment', () => {
       await world.runtime.close();
       seen.add(await started).add(await opened);
       await expect(world.runtime.start({ task: 'y' })).rejects.toMatchObject({ code: 'parent_ended' });
-      await expect(world.runtime.client()).rejects.toMatchObject({ code: 'parent_ended' });
+      await expect(world.runtime.openClient()).rejects.toMatchObject({ code: 'parent_ended' });
       expect(world.runtime.stats()).toEqual(idle);
       await checkJournal(world);
       await world.store.close();

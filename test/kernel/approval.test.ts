@@ -62,7 +62,7 @@ async function asked(world: World, count = 1): Promise<FactOf<'approval.asked'>>
 
 function answer(world: World, { runId, data }: FactOf<'approval.asked'>, allowed: boolean, more: { always?: boolean; hash?: string } = {}) {
   const { turn, index, hash } = data;
-  return world.runtime.live(runId)?.answer({ turn, index, hash: more.hash ?? hash }, { allowed, by: 'ada', always: more.always });
+  return world.runtime.findLiveRun(runId)?.answer({ turn, index, hash: more.hash ?? hash }, { allowed, by: 'ada', always: more.always });
 }
 
 describe('a call that needs approval', () => {
@@ -214,7 +214,7 @@ describe('an approval with always', () => {
     const run = await start(world);
     await answer(world, await asked(world), true, { always: true });
     await expect.poll(() => made.length).toBe(1);
-    await world.runtime.live(run.id)?.send('no more', 'ada', ['deny push:ma*']);
+    await world.runtime.findLiveRun(run.id)?.send('no more', 'ada', ['deny push:ma*']);
     scriptClock.open();
     await run.outcome;
     expect(made).toHaveLength(1);
@@ -426,12 +426,12 @@ describe('timing of a question', () => {
     await using world = await createWorld(asking([{ calls: [call('a'), call('b')] }, { text: 'ok' }], { push }));
     const run = await start(world);
     await asked(world, 2);
-    world.runtime.live(run.id)?.pause('to look');
+    world.runtime.findLiveRun(run.id)?.pause('to look');
     await expect.poll(() => world.types()).toContain('run.paused');
     for (const question of questions(world)) expect(await answer(world, question, true)).toBe(true);
     await settled();
     expect(made).toEqual([]);
-    world.runtime.live(run.id)?.resume();
+    world.runtime.findLiveRun(run.id)?.resume();
     expect((await run.outcome).status).toBe('completed');
     expect(made).toHaveLength(2);
     expect(world.types().filter((type) => type === 'run.paused' || type === 'run.resumed')).toEqual(['run.paused', 'run.resumed']);

@@ -11,7 +11,7 @@ describe('a client with many ended children', () => {
       agents: [anyAgent],
       script: { runs: [{ times: 'any', steps: [{ text: 'x'.repeat(4000) }] }] },
     });
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     const ids: string[] = [];
     for (let n = 0; n < children; n++) {
       const run = await client.delegate({ task: `work ${n}`, agent: 'any' });

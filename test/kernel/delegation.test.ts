@@ -378,7 +378,7 @@ describe('a parent with its maximum number of children', () => {
 describe('a client', () => {
   it('is a root without a model at depth 0, and nothing outlives it', async () => {
     const world = await createWorld({ script: { runs: [{ times: 'any', steps: [{ hang: 'start' }] }] } });
-    const client = await world.runtime.client({ label: 'mcp' });
+    const client = await world.runtime.openClient({ label: 'mcp' });
     const run = await client.delegate({ task: 'work' });
     const ended = client.close();
     expect(await run.outcome).toMatchObject({ status: 'cancelled', depth: 1, parentId: client.id });
@@ -389,7 +389,7 @@ describe('a client', () => {
 
   it('counts tree limits from each run it delegates', async () => {
     const world = await createWorld({ script: { runs: [{ times: 'any', steps: [{ text: 'x' }] }] }, limits: { maxRuns: 1 } });
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     for (let n = 0; n < 3; n++) expect((await (await client.delegate({ task: `t${n}` })).outcome).status).toBe('completed');
     await client.close();
     await world[Symbol.asyncDispose]();

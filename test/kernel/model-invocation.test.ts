@@ -17,7 +17,7 @@ it('are refused to a model, and not in its list', async () => {
   expect(world.types()).not.toContain('child.created');
   const finished = world.facts.find((fact) => fact.type === 'tool.finished') as FactOf<'tool.finished'>;
   expect(finished.data.output).toContain('the agent release is started by people only');
-  const client = await world.runtime.client();
+  const client = await world.runtime.openClient();
   expect(client.delegation.agents().map(({ name }) => name)).toEqual(expect.arrayContaining(['general', 'reader']));
   expect(client.delegation.agents().map(({ name }) => name)).not.toContain('release');
   await client.close();

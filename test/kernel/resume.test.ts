@@ -312,7 +312,7 @@ describe('a run that was paused', () => {
     const [question] = first.facts.filter((fact) => fact.type === 'approval.asked');
     const { turn, index, hash } = (question as FactOf<'approval.asked'>).data;
     // Answered while the run is paused: nothing begins before it is resumed.
-    await first.runtime.live(run.id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
+    await first.runtime.findLiveRun(run.id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
     expect([quick.calls(), later.calls()]).toEqual([0, 0]);
     await using second = await next(store, first, options);
     const resumed = await second.runtime.resume(run.id, 'a test');
@@ -358,7 +358,7 @@ describe('a tree that ends every process that drives it', () => {
     for (const world of worlds.reverse()) await world.runtime.close().catch(() => {});
   });
 
-  it('takes no other tree with it: suspects are driven one at a time until they make progress', async () => {
+  it('takes no other tree with it: trees without progress are driven one at a time', async () => {
     const memory = createMemoryData();
     const store = createMemoryStore({ memory });
     const first = await createWorld({ script, store, excuses: lostExcuse });
@@ -376,7 +376,7 @@ describe('a tree that ends every process that drives it', () => {
       return next;
     }
     const resumeIn = (world: World, id: string) => world.runtime.resume(id, 'a worker', { maxTakeovers: 3 });
-    // Nobody is a suspect yet.
+    // Nothing is isolated yet.
     const second = await takeOver([{ hang: 'start' }]);
     for (const id of [one, two, three]) expect(await resumeIn(second, id)).toMatchObject({ ok: true });
 
@@ -388,7 +388,7 @@ describe('a tree that ends every process that drives it', () => {
     const results = await Promise.allSettled([two, three].map((id) => resumeIn(fourth, id)));
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     await until(fourth, (facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === two));
-    // With progress the trial is over.
+    // With progress the isolation ends.
     expect(await resumeIn(fourth, three)).toMatchObject({ ok: true });
     await until(fourth, (facts) => facts.some(({ type, runId }) => type === 'run.ended' && runId === three));
     const count = async (id: string) =>
@@ -429,7 +429,7 @@ describe('a tree that ends every process that drives it', () => {
     const last = await takeOver();
     const [question] = first.facts.filter((fact) => fact.type === 'approval.asked');
     const { turn, index, hash } = (question as FactOf<'approval.asked'>).data;
-    await last.runtime.live(id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
+    await last.runtime.findLiveRun(id)?.answer({ turn, index, hash }, { allowed: true, by: 'ada' });
     await expect.poll(async () => (await store.run(id))?.status).toBe('completed');
     expect(quick.calls()).toBe(1);
     await checkJournal({ store });

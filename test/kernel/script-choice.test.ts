@@ -55,7 +55,7 @@ describe('a brief of a model', () => {
 describe('a client', () => {
   it('cannot name a script with its tools, except the one that the user has set', async () => {
     await using world = await createScriptedWorld({});
-    const client = await world.runtime.client({ label: 'mcp' });
+    const client = await world.runtime.openClient({ label: 'mcp' });
     const [other, missing, own] = await client.delegation.start(
       ['script/other.json', 'script/missing.json', 'script/root.json'].map((model) => ({ task: 'work', agent: 'any', model })),
     );
@@ -67,7 +67,7 @@ describe('a client', () => {
 
   it('that is a program chooses its models itself', async () => {
     await using world = await createScriptedWorld({});
-    const client = await world.runtime.client();
+    const client = await world.runtime.openClient();
     const handle = await client.delegate({ task: 'work', agent: 'any', model: 'script/other.json' });
     expect((await handle.outcome).summary).toBe('from the other script');
     await client.close();

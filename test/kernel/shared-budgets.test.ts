@@ -65,7 +65,7 @@ describe('a tree', () => {
     const script = { runs: [{ times: 'any', steps: [done] }] };
     const { clock, store, world } = await setUp(script, [budget(), budget({ name: 'own' })]);
     await using _ = world;
-    const client = await world.runtime.client({ budgets: ['team'] });
+    const client = await world.runtime.openClient({ budgets: ['team'] });
     const runs = await Promise.all([
       client.delegate({ task: 'a', agent: 'any' }),
       client.delegate({ task: 'b', agent: 'any', budgets: ['own', 'team'] }),
@@ -97,7 +97,7 @@ describe('a tree', () => {
       code: 'unknown_budget',
       message: expect.stringContaining('did you mean `team`'),
     });
-    await expect(world.runtime.client({ budgets: ['other'] })).rejects.toMatchObject({ code: 'unknown_budget' });
+    await expect(world.runtime.openClient({ budgets: ['other'] })).rejects.toMatchObject({ code: 'unknown_budget' });
     await expect(world.runtime.start({ task: 'x', budgets: ['a b'] })).rejects.toMatchObject({ code: 'invalid_brief' });
     expect(world.facts).toEqual([]);
   });

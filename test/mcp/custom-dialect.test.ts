@@ -137,7 +137,7 @@ describe('when the client disconnects', () => {
     const clientRuns = () =>
       inside.world.facts.flatMap((each) => (each.type === 'run.created' && each.data.kind === 'client' ? [each.runId] : []));
     expect(clientRuns()).toHaveLength(1);
-    await inside.world.runtime.live(clientRuns()[0] as string)?.cancel('enough');
+    await inside.world.runtime.findLiveRun(clientRuns()[0] as string)?.cancel('enough');
     await waitForFact(inside.world, 'run.ended', 2);
     expect((await call(inside, 'ask', { question: 'q' })).structuredContent).toMatchObject({ ok: true });
     expect(new Set(clientRuns()).size).toBe(2);

@@ -202,7 +202,7 @@ describe('model objects of the AI SDK', () => {
     const old = { specificationVersion: 'v2', provider: 'mistral.chat', modelId: 'magistral' };
     await expect(playObject(old)).rejects.toMatchObject({
       code: 'invalid_brief',
-      message: expect.stringContaining('cannot be told how much to think'),
+      message: expect.stringContaining('it has no effort setting'),
     });
   });
 });

@@ -39,7 +39,7 @@ it('a root is one, its children are not; a long summary is cut', async () => {
 it('what a client delegated is one; the client and the children below are not', async () => {
   await using world = await createWorld({ script, limits: { maxDepth: 2 } });
   const { messages, settle } = watch(world);
-  const client = await world.runtime.client();
+  const client = await world.runtime.openClient();
   const handle = await client.delegate({ task: 'go', label: 'delegated' });
   await handle.outcome;
   await client.close();

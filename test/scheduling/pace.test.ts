@@ -58,7 +58,7 @@ describe('many children at once', () => {
       script: { runs: [{ times: 'any', steps: [{ text: 'done' }] }] },
       limits: { maxConcurrent: 200 },
     });
-    const client = await world.runtime.client({ limits: { maxConcurrent: 200 } });
+    const client = await world.runtime.openClient({ limits: { maxConcurrent: 200 } });
     const runs = await Promise.all(Array.from({ length: 200 }, (_, n) => client.delegate({ task: `child ${n}` })));
     for (const { outcome } of runs) expect(await outcome).toMatchObject({ status: 'completed' });
     await client.close();

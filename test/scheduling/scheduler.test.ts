@@ -149,7 +149,7 @@ describe('scheduler, random steps', () => {
   test('invariant 2: no slot is lost, none is free while a request could use it, and counts agree', async () => {
     await play(() => ({ of, eligible, scheduler, slots }) => {
       expect(scheduler.stats()).toMatchObject({ active: of('granted').length, queued: of('queued').length });
-      expect(scheduler.room()).toBe(of('queued').length < 10);
+      expect(scheduler.hasQueueCapacity()).toBe(of('queued').length < 10);
       if (of('granted').length < slots) expect(eligible()).toEqual([]);
     });
   });
@@ -240,11 +240,11 @@ describe('scheduler, by example', () => {
   test('room is false while the queue is full', async () => {
     const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
     const slot = (await scheduler.acquire({ ...request, parentId: null }))!;
-    expect(scheduler.room()).toBe(true);
+    expect(scheduler.hasQueueCapacity()).toBe(true);
     const queued = scheduler.acquire({ ...request, rootId: 's', parentId: null });
-    expect(scheduler.room()).toBe(false);
+    expect(scheduler.hasQueueCapacity()).toBe(false);
     slot.release();
-    expect(scheduler.room()).toBe(true);
+    expect(scheduler.hasQueueCapacity()).toBe(true);
     (await queued)?.release();
   });
 

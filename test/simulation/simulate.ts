@@ -145,10 +145,10 @@ async function runProcess(world: World, proc: SimulatedProcess, first: boolean):
 async function startRoots(runtime: Runtime, world: World, proc: SimulatedProcess): Promise<Promise<Outcome>[]> {
   const { roots, client: given, flow } = world.plan;
   if (flow) {
-    const started = await runtime.flow(createSimulatedFlow(world.plan, proc, world.outside), null).catch(() => null);
+    const started = await runtime.startFlow(createSimulatedFlow(world.plan, proc, world.outside), null).catch(() => null);
     return started ? [started.outcome] : [];
   }
-  const client = given && (await runtime.client({ limits: given.limits }).catch(() => null));
+  const client = given && (await runtime.openClient({ limits: given.limits }).catch(() => null));
   const start: Runtime['start'] = client ? client.delegate : runtime.start;
   const started = await Promise.allSettled(
     roots.map(({ task, limits, isReviewed }) =>

@@ -77,7 +77,7 @@ describe('the trace of the caller', () => {
 
   it('of a call through a client is that of its run, linked to the client', async () => {
     await using world = await createWorld({});
-    const client = await world.runtime.client({ label: 'editor' });
+    const client = await world.runtime.openClient({ label: 'editor' });
     const run = await client.delegate({ task: 'go' }, { trace: { traceparent } });
     await run.outcome;
     const other = await client.delegate({ task: 'go' });
@@ -125,7 +125,7 @@ describe('spans', () => {
       { id: `${secret} 3`, tool: 'list', args: { [secret]: 1 } },
     ];
     await using world = await createWorld({ script: { runs: [{ steps: [{ calls }, { text: secret }] }] } });
-    const client = await world.runtime.client({ label: `${secret} client` });
+    const client = await world.runtime.openClient({ label: `${secret} client` });
     await (await client.delegate({ task: secret, label: secret })).outcome;
     await client.close();
     expect(JSON.stringify(world.facts)).toContain(`${secret} tool`);

@@ -143,7 +143,7 @@ async function runCourse(course: Course): Promise<void> {
   async function torment(worker: TorturedWorker): Promise<void> {
     for (let fault = plan.shift(); fault !== undefined; fault = plan.shift()) {
       await sleep(random.int(500, course.maxPeaceMs));
-      await spareSuspects(course);
+      await waitForProgress(course);
       if (fault === 'restart' && !isRestarting) {
         isRestarting = true;
         await restartServer(server, random);
@@ -167,19 +167,19 @@ async function runCourse(course: Course): Promise<void> {
  * A tree whose processes die four times in a row without progress ends as `failed: crashed`, and that is right, whoever killed them. So before the next
  * fault every tree that was taken over twice makes some progress. A tree that never does is stuck.
  */
-async function spareSuspects({ store, sum }: Course): Promise<void> {
+async function waitForProgress({ store, sum }: Course): Promise<void> {
   const begun = performance.now();
   for (;;) {
     // The server may be restarting.
-    const suspects = await findSuspects(store).catch(() => null);
-    if (suspects?.length === 0) return;
-    if (performance.now() - begun > stuckMs) return void sum.failed.push(`trees without progress after two takeovers: ${suspects?.join()}`);
+    const stuck = await findTreesWithoutProgress(store).catch(() => null);
+    if (stuck?.length === 0) return;
+    if (performance.now() - begun > stuckMs) return void sum.failed.push(`trees without progress after two takeovers: ${stuck?.join()}`);
     await sleep(300);
   }
 }
 
 /** The live trees that were taken over twice since their last progress. */
-async function findSuspects(store: Store): Promise<string[]> {
+async function findTreesWithoutProgress(store: Store): Promise<string[]> {
   const trees = Map.groupBy(await store.runs({ live: true }), ({ rootId }) => rootId);
   const found = await Promise.all(
     [...trees].map(async ([rootId, rows]) => {

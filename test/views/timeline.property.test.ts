@@ -113,7 +113,7 @@ it('covers every run of a random tree, at every moment, with random orders in be
       const run = await world.runtime.start({ task: 'lead', agent: 'any', label: 'r' });
       for (const { after, kind } of orders) {
         await clock.advance(after);
-        const live = world.runtime.live(world.facts.findLast(({ type }) => type === 'model.asked')?.runId ?? run.id);
+        const live = world.runtime.findLiveRun(world.facts.findLast(({ type }) => type === 'model.asked')?.runId ?? run.id);
         if (kind === 'pause') live?.pause('a while');
         if (kind === 'resume') live?.resume();
         if (kind === 'message') await live?.send('hello').catch(() => {});

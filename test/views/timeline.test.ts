@@ -163,7 +163,7 @@ describe('segments of a lane', () => {
     );
     const answer = async (allowed: boolean) => {
       const { data } = world.facts.findLast((fact) => fact.type === 'approval.asked') as FactOf<'approval.asked'>;
-      await world.runtime.live(rootId)?.answer({ turn: data.turn, index: data.index, hash: data.hash }, { allowed, by: 'ada' });
+      await world.runtime.findLiveRun(rootId)?.answer({ turn: data.turn, index: data.index, hash: data.hash }, { allowed, by: 'ada' });
     };
     await clock.advance(1000);
     await answer(true);
@@ -189,7 +189,7 @@ describe('segments of a lane', () => {
     const { world, clock, rootId } = await play([parent({ delayMs: 10, calls: [{ tool: 'broken' }] }, { delayMs: 1000, text: 'never' })], {
       tools: () => [tool('broken', async () => ({ output: 'no such thing', isError: true }))],
     });
-    const run = world.runtime.live(rootId);
+    const run = world.runtime.findLiveRun(rootId);
     await clock.advance(5);
     run?.pause('lunch');
     await clock.advance(5);

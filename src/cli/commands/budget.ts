@@ -31,7 +31,7 @@ export const budgetCommand: Command = {
   usage: '[list] | set NAME [--usd USD] [--tokens N] [--per PERIOD] [flags] | rm NAME',
   summary: 'show and set budgets that many runs share, such as that of a team for a month',
   about:
-    'Runs draw from a budget that they name (`retinue run --budget NAME`), and from those in `budgets` of the configuration. A budget is of one database and holds for all processes that use it. `set` changes only what is given.',
+    'Runs draw from a budget that they name (`retinue run --budget NAME`), and from those in `budgets` of the configuration. A budget belongs to one database and applies to all processes that use it. `set` changes only what is given.',
   flags: [...setFlags, jsonFlag, ...writingFlags],
   positionals: { min: 0, max: 2 },
   examples: [

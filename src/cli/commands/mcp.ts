@@ -26,7 +26,7 @@ const serverFlags: Flag[] = [
   { name: 'budget-usd', value: 'USD', help: 'spending limit of the whole connection' },
   { name: 'budget-tokens', value: 'N', help: 'token limit of the whole connection' },
   budgetFlag,
-  { name: 'host', value: 'HOST', help: 'where runs execute: `inline` or `process` (default: depends on the dialect)' },
+  { name: 'host', value: 'HOST', help: 'where file tools execute: `inline` or `process` (default: depends on the dialect)' },
   mcpQueueFlag,
   { name: 'share', help: 'let the client see the runs of other clients too (default: its own, and those of its earlier connections)' },
 ];

@@ -63,7 +63,7 @@ async function findRuns(api: Api, ids: string[]): Promise<RunView[]> {
 /** Refused below a run: its model must not see what the user does elsewhere. */
 async function listEverywhere(args: Args, io: Io): Promise<number> {
   const [id] = args.positionals;
-  if (id !== undefined) throw new RetinueError('usage', `--everywhere lists runs, and \`${id}\` is one run; use -C to name its workspace`);
+  if (id !== undefined) throw new RetinueError('usage', `--everywhere takes no ID; remove \`${id}\`, or use -C DIR`);
   const flag = [...commonFlags, ...serverFlags].find(({ name }) => args.has(name));
   if (flag) throw new RetinueError('usage', `--everywhere and --${flag.name} cannot be combined`);
   await io.assertNotBelowRun();

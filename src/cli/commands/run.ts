@@ -82,7 +82,11 @@ export const runFlags: Flag[] = [
     help: 'what the agent `review` must find true before the run counts as done; it only reads (see docs/checks.md)',
   },
   { name: 'output-schema', value: 'FILE', help: 'a JSON Schema that the result must match' },
-  { name: 'host', value: 'HOST', help: 'where runs execute: `inline` (default), or `process` for a process per run that has no API keys' },
+  {
+    name: 'host',
+    value: 'HOST',
+    help: 'where file tools execute: `inline` (default), or `process` for a process per run that has no API keys',
+  },
   askFlag,
   {
     name: 'queue',

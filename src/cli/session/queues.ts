@@ -38,7 +38,7 @@ export async function parseMcpQueue(args: Args, io: Pick<Io, 'settings'>, flags:
   if (maxCostUsd !== undefined || maxTokens !== undefined)
     throw new RetinueError(
       'usage',
-      '--budget-usd and --budget-tokens are limits of one connection, and workers do not know connections; leave them out with --queue',
+      '--budget-usd and --budget-tokens limit one connection and cannot be combined with --queue; remove them',
     );
   requireServer(await io.settings(flags), '--queue needs');
   return queue;

@@ -27,7 +27,7 @@ export interface Boss {
   /** The quoted name of its schema, for SQL. */
   schema: string;
   /** Also runs what one process of a database should do: schedules, and jobs whose worker died. To be called before anything else. */
-  beWorker(): void;
+  enableMaintenance(): void;
   /** Starts it, and creates the queues that do not exist. Rejects with `usage` for a name that cannot be one, and without the right to use its schema. */
   open(queues?: string[]): Promise<PgBoss>;
   /** Whether its tables exist. */
@@ -44,7 +44,7 @@ export function bossSchemaName(schema: string): string {
 export function createBoss(connections: Connections, warn: (message: string) => void): Boss {
   const schema = bossSchemaName(connections.schemaName);
   const known = new Set<string>();
-  let isWorker = false;
+  let isMaintaining = false;
   let starting: Promise<PgBoss> | null = null;
 
   async function start(): Promise<PgBoss> {
@@ -54,8 +54,8 @@ export function createBoss(connections: Connections, warn: (message: string) => 
       // An administrator may have created it for a user without the right to.
       createSchema: !(await hasSchema()),
       db: { executeSql: (text, values) => connections.execute(text, values) },
-      supervise: isWorker,
-      schedule: isWorker,
+      supervise: isMaintaining,
+      schedule: isMaintaining,
       monitorVacuum: false,
       reindex: false,
       // An idle worker should ask for little. Trees have no flows of pg-boss, and a schedule may be some seconds late.
@@ -84,8 +84,8 @@ export function createBoss(connections: Connections, warn: (message: string) => 
 
   return {
     schema: `"${schema}"`,
-    beWorker() {
-      isWorker = true;
+    enableMaintenance() {
+      isMaintaining = true;
     },
     async open(queues = []) {
       for (const queue of queues) assertQueueName(queue);

@@ -154,7 +154,7 @@ function createStore({ connections, schema, timing }: Opened, options: PostgresO
     async open(queues = []) {
       assertOpen();
       await assertSameKey();
-      if (queues.length > 0) boss.beWorker();
+      if (queues.length > 0) boss.enableMaintenance();
       const owner = await leases.open(queues);
       await watcher.start();
       live.startPublishing();

@@ -6,9 +6,9 @@
 // 4. All times are the database's. A process of the same machine that has ended is dead at once; about others only the heartbeat tells.
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Holder, Owner } from '../../ports/store.ts';
 import { hasEndedHere } from '../process-identity.ts';
+import { createUnregisteredError } from '../unregistered.ts';
 import type { Connections } from './connections.ts';
 import type { Jobs } from './jobs.ts';
 import type { Liveness, OwnerRow } from './liveness.ts';
@@ -91,7 +91,7 @@ export function createLeases({ connections, ownerships, tags, jobs, liveness, wa
       const { claim, ownership } = await connections.transact(async (transaction, mayBeCommitted) => {
         takeLocks(transaction, [treeLock(s, rootId)]);
         const { isRegistered, tree } = await readTree(transaction, owner, rootId);
-        if (!isRegistered) throw new RetinueError('fenced', 'This process has released its runs.');
+        if (!isRegistered) throw createUnregisteredError();
         // If the answer to an earlier attempt was lost, the tree may be ours by that attempt.
         if (tree?.owner === owner.id)
           return mayBeCommitted && last !== null ? last : { claim: { ok: true, previous: null } as const, ownership: null };

@@ -6,8 +6,8 @@ import type { Connections } from './connections.ts';
 import { decodeText, encodeText } from './encode.ts';
 
 /** An index holds only short texts, so workspaces and titles are found by their hashes. */
-const placeOf = (workspace: string) => hash('sha256', workspace);
-const nameOf = (workspace: string, title: string) => hash('sha256', JSON.stringify([workspace, title]));
+const hashWorkspace = (workspace: string) => hash('sha256', workspace);
+const hashTitle = (workspace: string, title: string) => hash('sha256', JSON.stringify([workspace, title]));
 
 export function createNotes(connections: Connections): Notes {
   const { schema: s } = connections;
@@ -27,18 +27,18 @@ export function createNotes(connections: Connections): Notes {
       async put(workspace, { title, text, at }) {
         // Adding a memory again makes it the newest one.
         await connections.transact(async (transaction) => {
-          const name = nameOf(workspace, title);
+          const name = hashTitle(workspace, title);
           transaction.send({ text: `DELETE FROM ${s}.memories WHERE name = $1`, values: [name] });
           transaction.send({
             text: `INSERT INTO ${s}.memories (place, name, workspace, title, text, at) VALUES ($1, $2, $3, $4, $5, $6)`,
-            values: [placeOf(workspace), name, encodeText(workspace), encodeText(title), encodeText(text), at],
+            values: [hashWorkspace(workspace), name, encodeText(workspace), encodeText(title), encodeText(text), at],
           });
         });
       },
       async list(workspace, words) {
         const rows = await connections.query<Memory>({
           text: `SELECT title, text, at FROM ${s}.memories WHERE place = $1 ORDER BY n DESC`,
-          values: [placeOf(workspace)],
+          values: [hashWorkspace(workspace)],
         });
         return rows
           .map(({ title, text, at }) => ({ title: decodeText(title), text: decodeText(text), at }))
@@ -47,7 +47,7 @@ export function createNotes(connections: Connections): Notes {
       async remove(workspace, title) {
         const rows = await connections.query({
           text: `DELETE FROM ${s}.memories WHERE name = $1 RETURNING 1`,
-          values: [nameOf(workspace, title)],
+          values: [hashTitle(workspace, title)],
         });
         return rows.length > 0;
       },

@@ -7,6 +7,7 @@ import type { OrderAuthenticator, Owner } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
 import { type OrderRow, readOrder } from '../order-rows.ts';
 import { addConsumed, areHeadsAuthentic, type ConsumedIds, type StoredHead, signHead } from '../run-heads.ts';
+import { createUnregisteredError } from '../unregistered.ts';
 import type { Connections } from './connections.ts';
 import { decodeText, encodeText } from './encode.ts';
 import type { Jobs } from './jobs.ts';
@@ -174,7 +175,7 @@ export function createOrders({ connections, ownerships, authenticator, wakeChann
           LEFT JOIN LATERAL (${selectOrders(s)} JOIN ${s}.trees ON trees.root = orders.root WHERE trees.owner = owner.id ORDER BY orders.n) AS found ON true`,
         values: [owner.id],
       });
-      if (found[0]?.isMissing !== false) throw new RetinueError('fenced', 'This process has released its runs.');
+      if (found[0]?.isMissing !== false) throw createUnregisteredError();
       const rows = found.filter(({ id }) => id !== null).map((row) => ({ ...row, id: decodeText(row.id) }));
       const read = rows.map((row) => {
         const isConsumed = row.isConsumed || ownerships.isConsumed(owner, row.root, row.id);

@@ -119,5 +119,5 @@ function createHostileError(reason: string, path: string, cause: unknown): Retin
 }
 
 export function createNoQueueError(): RetinueError {
-  return new RetinueError('usage', 'This database has no queue.');
+  return new RetinueError('usage', 'This database has no queue; use a PostgreSQL database.');
 }

@@ -5,9 +5,9 @@
 // 3. An owner without a row holds nothing: releasing a lease deletes the row, however many trees name the owner.
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { RetinueError } from '../../contract/error.ts';
 import type { Claim, Holder, Owner } from '../../ports/store.ts';
 import { getOwnIdentity, hasEnded, type ProcessIdentity } from '../process-identity.ts';
+import { createUnregisteredError } from '../unregistered.ts';
 import type { Timing } from './options.ts';
 import type { RunTags } from './run-tags.ts';
 import type { Statements, Tables } from './tables.ts';
@@ -84,7 +84,7 @@ export function createLeases({ db, statements, writer, tags, now, timing }: Leas
 
   function claim(owner: Owner, rootId: string): Promise<Claim> {
     return writer.write(() => {
-      if (selectOwner.get(owner.id) === undefined) throw new RetinueError('fenced', 'This process has released its runs.');
+      if (selectOwner.get(owner.id) === undefined) throw createUnregisteredError();
       const holderId = selectTree.get(rootId)?.owner as string | null | undefined;
       if (holderId === owner.id) return { ok: true, previous: null };
       const holder = holderId ? (selectOwner.get(holderId) as OwnerRow | undefined) : undefined;

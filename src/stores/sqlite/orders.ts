@@ -7,6 +7,7 @@ import type { Order } from '../../contract/order.ts';
 import type { OrderAuthenticator, Owner } from '../../ports/store.ts';
 import { canonical } from '../../text/canonical.ts';
 import { readOrder } from '../order-rows.ts';
+import { createUnregisteredError } from '../unregistered.ts';
 import type { RunTags } from './run-tags.ts';
 import type { Tables } from './tables.ts';
 import type { Writer } from './writer.ts';
@@ -100,7 +101,7 @@ export function createOrders({ db, writer, tags, authenticator, warn }: OrderDep
     },
 
     async list(owner) {
-      if (selectOwner.get(owner.id) === undefined) throw new RetinueError('fenced', 'This process has released its runs.');
+      if (selectOwner.get(owner.id) === undefined) throw createUnregisteredError();
       const found = selectWaiting.all(owner.id) as unknown as (Pick<Tables['orders'], 'id' | 'root' | 'text' | 'tag'> & {
         consumed: number | null;
       })[];
