@@ -8,6 +8,7 @@ import { loadChecker } from '../tools/json-schema.ts';
 import { createFlow } from './context.ts';
 import type { FlowDefinition, InputSchema } from './definition.ts';
 import type { StandardSchema } from './result.ts';
+import { addPosition } from './source-position.ts';
 
 /** `source`: the file and its version; absent for a flow of a program, whose version is the source of its function. */
 export async function definitionToProgram(definition: FlowDefinition, source?: { file: string; version: string }): Promise<FlowProgram> {
@@ -23,7 +24,13 @@ export async function definitionToProgram(definition: FlowDefinition, source?: {
     file: source?.file ?? null,
     version: source?.version ?? sha256(JSON.stringify([name, definition.version, String(program)])),
     checkInput: (input) => void parse(input),
-    run: async (steps, input) => program(createFlow(steps), parse(input)),
+    async run(steps, input) {
+      try {
+        return await program(createFlow(steps), parse(input));
+      } catch (error) {
+        throw source ? addPosition(error, steps.workspace) : error;
+      }
+    },
   };
 }
 
