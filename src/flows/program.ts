@@ -13,7 +13,7 @@ import { addPosition } from './source-position.ts';
 /** `source`: the file and its version; absent for a flow of a program, whose version is the source of its function. */
 export async function definitionToProgram(definition: FlowDefinition, source?: { file: string; version: string }): Promise<FlowProgram> {
   const { name, program } = definition;
-  const check = await compileInput(definition.schema);
+  const check = await compileInput(name, definition.schema);
   const parse = (input: Json): unknown => {
     const parsed = check(input);
     if ('problem' in parsed) throw new RetinueError('invalid_brief', `the input of flow ${name}: ${parsed.problem}`);
@@ -36,14 +36,36 @@ export async function definitionToProgram(definition: FlowDefinition, source?: {
 
 type Parsed = { value: unknown } | { problem: string };
 
-async function compileInput(schema: InputSchema<unknown>): Promise<(input: Json) => Parsed> {
+/** Rejects with `usage` if it is no schema. */
+async function compileInput(name: string, schema: InputSchema<unknown>): Promise<(input: Json) => Parsed> {
   if (schema === null) return (value) => ({ value });
+  if (!isObject(schema))
+    throw new RetinueError(
+      'usage',
+      `flow ${name}: the second argument of defineFlow must be a schema for the input: a JSON Schema, a schema of zod or the like, or null for any input`,
+    );
   if ('~standard' in schema) return (input) => parseStandard(schema as StandardSchema<unknown>, input);
-  const check: ResultCheck = (await loadChecker())(schema as JsonObject, '(input)');
+  const check = await compileJsonSchema(name, schema);
   return (value) => {
     const problem = check(value);
     return problem === null ? { value } : { problem };
   };
+}
+
+/** Also a function: schemas of some libraries are callable. */
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null && !Array.isArray(value)) || (typeof value === 'function' && '~standard' in value);
+}
+
+async function compileJsonSchema(name: string, schema: JsonObject): Promise<ResultCheck> {
+  const compile = await loadChecker();
+  try {
+    return compile(schema, '(input)');
+  } catch (error) {
+    throw new RetinueError('usage', `flow ${name}: its input schema is not a valid JSON Schema: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
 
 function parseStandard(schema: StandardSchema<unknown>, input: Json): Parsed {

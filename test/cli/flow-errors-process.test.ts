@@ -60,6 +60,24 @@ describe('a flow that cannot be loaded', () => {
   }, 60_000);
 });
 
+describe('a flow whose input schema is wrong', () => {
+  it('is refused as wrong usage, and the message names the flow and the mistake', async () => {
+    using place = createPlace(script);
+    const flow = (schema: string) =>
+      `import { defineFlow } from 'retinue/flow';\nexport default defineFlow('wrong', ${schema}, async () => 1);\n`;
+    const schemas: [schema: string, problem: RegExp][] = [
+      ["{ type: 'objct' }", /flow wrong: its input schema is not a valid JSON Schema: .*type must be equal to one of/],
+      ["{ $ref: '#/gone' }", /flow wrong: its input schema is not a valid JSON Schema: .*#\/gone/],
+      ['undefined as never', /flow wrong: the second argument of defineFlow must be a schema for the input/],
+      ['[] as never', /flow wrong: the second argument of defineFlow must be a schema for the input/],
+    ];
+    for (const [schema, problem] of schemas) {
+      write(place, { 'wrong.ts': flow(schema) });
+      expect(await place.run('flow', 'run', './wrong.ts'), schema).toMatchObject({ code: 2, out: '', err: expect.stringMatching(problem) });
+    }
+  }, 60_000);
+});
+
 describe('a flow that throws', () => {
   it('ends with the first line of its own files, also in `show` and `logs`', async () => {
     using place = createPlace(script);
