@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { type FlowDefinition, isFlowDefinition } from './definition.ts';
 import { type FlowGraph, formats, isLocal, isOwnPackage, isPathImport, resolveImport } from './import-graph.ts';
+import { guardImportMeta } from './import-meta.ts';
 import { findFrame, findSyntaxPosition, locateMissingExport, locateSyntaxError, locateText } from './source-position.ts';
 import { fromVirtualPath, toVirtualPath, virtualRoot } from './virtual-path.ts';
 
@@ -66,7 +67,8 @@ function addHooks(ownModule: (specifier: string) => string): void {
       if (!module) return next(url, context);
       const source = graphs.get(module.version)?.files.get(module.file);
       if (source === undefined) throw new RetinueError('internal', `${module.file} is not a part of the flow`);
-      return { format: formats[extname(module.file)] as string, source: Buffer.from(source), shortCircuit: true };
+      const format = formats[extname(module.file)] as string;
+      return { format, source: Buffer.from(format === 'json' ? source : guardImportMeta(source)), shortCircuit: true };
     },
   });
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
+import { prefixLength } from './import-meta.ts';
 import { fromVirtualPath, virtualRoot } from './virtual-path.ts';
 
 const maxCheckMs = 10_000;
@@ -11,7 +12,7 @@ const maxCheckMs = 10_000;
 export function findFrame(error: unknown): string | null {
   const frames = new RegExp(`^ +at .*?((?:file://)?${virtualRoot}[^\\n]+):(\\d+):(\\d+)\\)?$`, 'm');
   const frame = frames.exec(stackOf(error));
-  return frame ? `${toFile(frame[1] as string)}:${frame[2]}:${frame[3]}` : null;
+  return frame && formatPosition(frame[1] as string, frame[2] as string, Number(frame[3]));
 }
 
 /** What Node puts before the stack of a syntax error: file and line, lines of the source, and marks below the place. */
@@ -20,7 +21,7 @@ export function findSyntaxPosition(error: unknown): string | null {
   const header = /^(.+):(\d+)$/.exec(first);
   if (!header) return null;
   const marks = lines.find((line) => /^\s*\^+\s*$/.test(line));
-  return `${toFile(header[1] as string)}:${header[2]}${marks === undefined ? '' : `:${marks.indexOf('^') + 1}`}`;
+  return formatPosition(header[1] as string, header[2] as string, (marks?.indexOf('^') ?? -1) + 1);
 }
 
 /**
@@ -86,6 +87,12 @@ function findStep(error: unknown): string | null {
 function stackOf(error: unknown): string {
   const stack = (error as { stack?: unknown } | null | undefined)?.stack;
   return typeof stack === 'string' ? stack : '';
+}
+
+/** Without a column if it is 0, or if code in front of the first line may have moved it. */
+function formatPosition(path: string, line: string, column: number): string {
+  const isExact = column > 0 && (line !== '1' || column <= prefixLength);
+  return `${toFile(path)}:${line}${isExact ? `:${column}` : ''}`;
 }
 
 function toFile(text: string): string {

@@ -109,3 +109,42 @@ export default defineFlow('thrower', null, async (flow, kind: string) => {
     }
   }, 120_000);
 });
+
+describe('a flow that looks for files beside it', () => {
+  it('is told that it has no path, with the line and what to do instead', async () => {
+    using place = createPlace(script);
+    const advice =
+      'because files that it reads are not part of its version. Import the text from a .ts or .json file, pass it as input, or';
+    write(place, {
+      'prompt.md': 'Hello',
+      'top.ts': `#!/usr/bin/env retinue
+import { readFileSync } from 'node:fs';
+import { defineFlow } from 'retinue/flow';
+const prompt = readFileSync(new URL('./prompt.md', import.meta.url), 'utf8');
+export default defineFlow('top', null, async () => prompt);
+`,
+      'later.ts': `import { existsSync } from 'node:fs'; import { defineFlow } from 'retinue/flow';
+export default defineFlow('later', null, async (flow, name: 'dirname' | 'filename' | 'resolve') => {
+  if (name === 'resolve') return import.meta.resolve('./prompt.md');
+  return flow.step('look', () => existsSync(\`\${import.meta[name]}/prompt.md\`));
+});
+`.replaceAll('\\', ''),
+      'text.ts':
+        "import { defineFlow } from 'retinue/flow';\nimport { prompt } from './prompt.ts';\nimport json from './prompt.json' with { type: 'json' };\nexport default defineFlow('text', null, async () => prompt + json);",
+      'prompt.json': '" import.meta.url"',
+      'prompt.ts': 'export const prompt = `Hello`;',
+    });
+    const top = await place.run('flow', 'run', './top.ts');
+    expect(top).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`top.ts:4:64: import.meta.url is not available in a flow, ${advice}`),
+    });
+    const lines = { dirname: '(later.ts:4)', filename: '(later.ts:4)', resolve: '(later.ts:3:' };
+    for (const [name, line] of Object.entries(lines)) {
+      const ended = await place.run('flow', 'run', './later.ts', '--input', JSON.stringify(name));
+      expect(ended).toMatchObject({ code: 1, err: expect.stringContaining(`import.meta.${name} is not available in a flow, ${advice}`) });
+      expect(ended.err).toContain(line);
+    }
+    expect(await place.run('flow', 'run', './text.ts')).toMatchObject({ code: 0, out: 'Hello import.meta.url\n' });
+  }, 60_000);
+});
