@@ -6,6 +6,7 @@ import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { type FlowDefinition, isFlowDefinition } from './definition.ts';
 import { type FlowGraph, formats, isLocal, isOwnPackage, isPathImport, resolveImport } from './import-graph.ts';
 import { guardImportMeta } from './import-meta.ts';
+import { callGuarded } from './process-guard.ts';
 import { findFrame, findSyntaxPosition, locateMissingExport, locateSyntaxError, locateText } from './source-position.ts';
 import { fromVirtualPath, toVirtualPath, virtualRoot } from './virtual-path.ts';
 
@@ -21,7 +22,7 @@ export function loadDefinition(graph: FlowGraph, ownModule: (specifier: string) 
   graphs.set(graph.version, graph);
   let loaded: unknown;
   try {
-    loaded = createRequire(import.meta.url)(toVirtualPath(graph.version, graph.file));
+    loaded = callGuarded(() => createRequire(import.meta.url)(toVirtualPath(graph.version, graph.file)));
   } catch (error) {
     const message = `the flow ${graph.file} cannot be loaded: ${describeError(error, graph)}`;
     throw new RetinueError(isRetinueError(error) ? error.code : 'usage', message, { cause: error });

@@ -7,6 +7,7 @@ import { sha256 } from '../text/canonical.ts';
 import { loadChecker } from '../tools/json-schema.ts';
 import { createFlow } from './context.ts';
 import type { FlowDefinition, InputSchema } from './definition.ts';
+import { callGuarded, leaveGuard } from './process-guard.ts';
 import type { StandardSchema } from './result.ts';
 import { addPosition } from './source-position.ts';
 
@@ -19,16 +20,20 @@ export async function definitionToProgram(definition: FlowDefinition, source?: {
     if ('problem' in parsed) throw new RetinueError('invalid_brief', `the input of flow ${name}: ${parsed.problem}`);
     return parsed.value;
   };
+  const run: FlowProgram['run'] = async (steps, input) => program(createFlow(steps), parse(input));
+  if (!source) {
+    const version = sha256(JSON.stringify([name, definition.version, String(program)]));
+    return { name, file: null, version, checkInput: (input) => void parse(input), run };
+  }
   return {
     name,
-    file: source?.file ?? null,
-    version: source?.version ?? sha256(JSON.stringify([name, definition.version, String(program)])),
-    checkInput: (input) => void parse(input),
+    ...source,
+    checkInput: (input) => void callGuarded(() => parse(input)),
     async run(steps, input) {
       try {
-        return await program(createFlow(steps), parse(input));
+        return await callGuarded(() => run(leaveGuard(steps), input));
       } catch (error) {
-        throw source ? addPosition(error, steps.workspace) : error;
+        throw addPosition(error, steps.workspace);
       }
     },
   };
