@@ -1,7 +1,10 @@
 // The code of a flow shares its process with Retinue. Standard output is for the result of the command, so what a flow prints goes to standard error.
+// And it cannot end the process: the command would end with a run that has not ended, and with the exit code that the flow chose.
 //
 // Whether code is of a flow is decided by its asynchronous context: whatever the flow begins is in it too, such as timers and the packages that it uses.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { syncBuiltinESMExports } from 'node:module';
+import { RetinueError } from '../contract/error.ts';
 import type { FlowSteps } from '../ports/flow.ts';
 
 const context = new AsyncLocalStorage<true | undefined>();
@@ -36,4 +39,11 @@ function installGuard(): void {
   const write = stdout.write.bind(stdout) as (...args: unknown[]) => boolean;
   stdout.write = ((...args: Parameters<typeof process.stderr.write>) =>
     context.getStore() ? process.stderr.write(...args) : write(...args)) as typeof stdout.write;
+  const exit = process.exit.bind(process);
+  process.exit = (code) => {
+    if (!context.getStore()) return exit(code);
+    throw new RetinueError('usage', 'a flow may not end the process with process.exit; return to complete it, or throw an error to fail');
+  };
+  // For `import { exit } from 'node:process'`.
+  syncBuiltinESMExports();
 }

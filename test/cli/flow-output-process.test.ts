@@ -1,5 +1,5 @@
 // A flow shares its process with the command: what it prints does not mix with the result.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createPlace } from './support-process.ts';
@@ -44,5 +44,50 @@ export default defineFlow('prints', null, async (flow) => {
     // The events of what the flow begins are printed by the command.
     expect(stream.out).toContain('child.ended');
     expect(stream.out).not.toContain('printed');
+  }, 60_000);
+});
+
+describe('a flow that would end the process', () => {
+  it('fails with the line, and the exit code of the command is not that of the flow', async () => {
+    using place = createPlace(script);
+    const write = (name: string, text: string) => writeFileSync(join(place.folder, name), text);
+    mkdirSync(join(place.folder, 'node_modules', 'ending'), { recursive: true });
+    write('node_modules/ending/package.json', '{"name":"ending","version":"1.0.0","exports":"./index.mjs"}');
+    write('node_modules/ending/index.mjs', 'export const end = () => process.exit(0);');
+    write(
+      'ends.ts',
+      `
+import { exit } from 'node:process';
+import { end } from 'ending';
+import { defineFlow } from 'retinue/flow';
+export default defineFlow('ends', null, async (flow, kind: string) => {
+  if (kind === 'program') process.exit(0);
+  if (kind === 'import') exit(0);
+  if (kind === 'package') end();
+  if (kind === 'step') await flow.step('x', () => process.exit(0));
+});
+`,
+    );
+    for (const [line, kind] of Object.entries({ 6: 'program', 7: 'import', 8: 'package', 9: 'step' })) {
+      const ended = await place.run('flow', 'run', './ends.ts', '--json', '--input', JSON.stringify(kind));
+      expect(ended.code, kind).toBe(1);
+      const { status, error } = JSON.parse(ended.out);
+      expect([status, error.message]).toEqual([
+        'failed',
+        expect.stringMatching(/^a flow may not end the process with process\.exit; .* \(ends\.ts:/),
+      ]);
+      expect(error.message).toContain(`(ends.ts:${line}`);
+    }
+    write('top.ts', 'process.exit(0);\n');
+    expect(await place.run('flow', 'run', './top.ts')).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/top\.ts:1:9: a flow may not end the process/),
+    });
+    write(
+      'timer.ts',
+      "import { defineFlow } from 'retinue/flow'; export default defineFlow('t', null, async () => new Promise(() => setTimeout(() => process.exit(0), 1)));",
+    );
+    const late = await place.run('flow', 'run', './timer.ts');
+    expect(late).toMatchObject({ code: 1, err: expect.stringContaining('a flow may not end the process') });
   }, 60_000);
 });
