@@ -23,12 +23,21 @@ function flowFolder(workspace: string): string {
   return join(workspace, '.retinue', 'flows');
 }
 
-/** Files directly in the folder, by name. A name that begins with `_` or `.` is not a flow, but may be imported by one. */
+/** Files directly in the folder, which have a name. */
 function listFiles(workspace: string): string[] {
-  const folder = flowFolder(workspace);
+  return listFolder(flowFolder(workspace), false);
+}
+
+/** Sorted. A name that begins with `_` or `.` is not a flow, but may be imported by one. Folders that are links or begin so are not entered. */
+function listFolder(folder: string, isRecursive: boolean): string[] {
   if (!existsSync(folder)) return [];
-  const names = readdirSync(folder).filter((name) => extensions.includes(extname(name)) && !/^[._]|\.(d|test)\.m?ts$/.test(name));
-  return names.sort().map((name) => join(folder, name));
+  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (/^[._]|^node_modules$/.test(entry.name)) return [];
+    if (entry.isDirectory()) return isRecursive ? listFolder(path, true) : [];
+    return extensions.includes(extname(entry.name)) && !/\.(d|test)\.m?ts$/.test(entry.name) ? [path] : [];
+  });
 }
 
 export function listFlowFiles(workspace: string, env: Env): FlowFile[] {
@@ -63,10 +72,10 @@ export function findNamedFlow(name: string, workspace: string): string {
   throw new RetinueError('usage', `${unknownNameMessage('flow', name, names)}; flows are files in .retinue/flows of the workspace`);
 }
 
-/** What `retinue trust` shows: every local file of every flow of the workspace. */
+/** What `retinue trust` shows: every local file of every flow of the workspace, also of those in folders of `.retinue/flows`, which are run by path. */
 export function flowTrustItems(workspace: string, trustList: TrustList): TrustItem[] {
   const items = new Map<string, TrustItem>();
-  for (const flow of listFiles(workspace)) {
+  for (const flow of listFolder(flowFolder(workspace), true)) {
     let graph: FlowGraph;
     try {
       graph = readFlowGraph(flow);
@@ -86,8 +95,14 @@ export function flowTrustItems(workspace: string, trustList: TrustList): TrustIt
 export function assertFlowTrusted(graph: FlowGraph, { workspace, env }: { workspace: string; env: Env }): void {
   // A file elsewhere was named by the user, who could run it with Node as well.
   if (!isInFlowFolder(graph, flowFolder(workspace))) return;
-  const state = graphState(graph, readTrust(env));
+  const trust = readTrust(env);
+  const state = graphState(graph, trust);
   if (state === 'trusted') return;
+  if (!flowTrustItems(workspace, trust).some(({ path }) => path === graph.file))
+    throw new RetinueError(
+      'usage',
+      `${graph.path} is not run: it is not trusted, and \`retinue trust\` does not offer it. It leaves out tests, names that begin with \`_\` or \`.\`, and folders that are links; rename the file or move it`,
+    );
   const why = state === 'changed' ? 'it, or a file that it imports, has changed since you trusted it' : 'it is not trusted';
   throw new RetinueError('usage', `${graph.path} is not run: ${why}. Read it, then run \`retinue trust\``);
 }

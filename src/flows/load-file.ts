@@ -5,11 +5,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { type FlowDefinition, isFlowDefinition } from './definition.ts';
 import { type FlowGraph, formats, isLocal, isOwnPackage, isPathImport, resolveImport } from './import-graph.ts';
+import { guardImportMeta } from './import-meta.ts';
+import { callGuarded } from './process-guard.ts';
+import { findFrame, findSyntaxPosition, locateMissingExport, locateSyntaxError, locateText } from './source-position.ts';
 import { fromVirtualPath, toVirtualPath, virtualRoot } from './virtual-path.ts';
 
 /** Graphs by version, for as long as the process lives: a program may import later. */
 const graphs = new Map<string, FlowGraph>();
 let hasHooks = false;
+/** The file of a flow that Node has read last, null for another file: Node compiles a file as soon as it has read it. */
+let lastLoaded: string | null = null;
 
 /** Executes the file. Its imports of `retinue` get the modules of this program. Throws `usage` if it has no flow or cannot be loaded. */
 export function loadDefinition(graph: FlowGraph, ownModule: (specifier: string) => string): FlowDefinition {
@@ -17,10 +22,10 @@ export function loadDefinition(graph: FlowGraph, ownModule: (specifier: string) 
   graphs.set(graph.version, graph);
   let loaded: unknown;
   try {
-    loaded = createRequire(import.meta.url)(toVirtualPath(graph.version, graph.file));
+    loaded = callGuarded(() => createRequire(import.meta.url)(toVirtualPath(graph.version, graph.file)));
   } catch (error) {
-    if (isRetinueError(error)) throw error;
-    throw new RetinueError('usage', `the flow ${graph.file} cannot be loaded: ${describeError(error)}`, { cause: error });
+    const message = `the flow ${graph.file} cannot be loaded: ${describeError(error, graph)}`;
+    throw new RetinueError(isRetinueError(error) ? error.code : 'usage', message, { cause: error });
   }
   const definition = (loaded as { default?: unknown }).default;
   if (!isFlowDefinition(definition))
@@ -28,10 +33,19 @@ export function loadDefinition(graph: FlowGraph, ownModule: (specifier: string) 
   return definition;
 }
 
-function describeError(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
+function describeError(error: unknown, { files }: FlowGraph): string {
+  const { code, name, message } = error as { code?: string; name?: string; message?: string };
   if (code === 'ERR_REQUIRE_ASYNC_MODULE') return 'a flow may not use `await` outside of its functions';
-  return String(message ?? error).replaceAll(new RegExp(`${virtualRoot}[0-9a-f]+`, 'g'), '');
+  const text = String(message ?? error).replaceAll(new RegExp(`${virtualRoot}[0-9a-f]+`, 'g'), '');
+  const frame = findFrame(error);
+  if (frame !== null) return `${frame}: ${name === undefined || isRetinueError(error) ? text : `${name}: ${text}`}`;
+  if (!(error instanceof SyntaxError)) return text;
+  const source = lastLoaded === null ? undefined : files.get(lastLoaded);
+  const position =
+    findSyntaxPosition(error) ??
+    locateMissingExport(text, files) ??
+    (lastLoaded === null || source === undefined || text.startsWith(lastLoaded) ? null : locateSyntaxError(lastLoaded, source));
+  return position === null ? text : `${position}: ${text}`;
 }
 
 function addHooks(ownModule: (specifier: string) => string): void {
@@ -50,10 +64,12 @@ function addHooks(ownModule: (specifier: string) => string): void {
     },
     load(url, context, next) {
       const module = url.startsWith('file:') ? fromVirtualPath(fileURLToPath(url)) : null;
+      lastLoaded = module?.file ?? null;
       if (!module) return next(url, context);
       const source = graphs.get(module.version)?.files.get(module.file);
       if (source === undefined) throw new RetinueError('internal', `${module.file} is not a part of the flow`);
-      return { format: formats[extname(module.file)] as string, source: Buffer.from(source), shortCircuit: true };
+      const format = formats[extname(module.file)] as string;
+      return { format, source: Buffer.from(format === 'json' ? source : guardImportMeta(source)), shortCircuit: true };
     },
   });
 }
@@ -65,7 +81,8 @@ function toGraphModule(specifier: string, parent: { version: string; file: strin
     file === null || extname(file) in formats
       ? 'but no such file was found when the flow was read; write an existing path as a string literal'
       : `but a flow can import only files with one of the extensions ${Object.keys(formats).join(' ')}`;
-  throw new RetinueError('usage', `${parent.file} imports ${specifier}, ${problem}`);
+  const importing = locateText(specifier, parent.file, graphs.get(parent.version)?.files.get(parent.file));
+  throw new RetinueError('usage', `${importing} imports ${specifier}, ${problem}`);
 }
 
 function toFlowModule(path: string) {

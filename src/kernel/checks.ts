@@ -5,7 +5,8 @@
 // C3. Only a run whose checks have all passed completes. A check that was refused or has no result fails the run like one that failed.
 import { type Check, type CheckStatus, type CommandCheck, checkName } from '../contract/check.ts';
 import type { Ruleset } from '../contract/grant.ts';
-import type { AnyTool, ToolContext } from '../ports/tool.ts';
+import { LinkedStop } from '../ports/stop.ts';
+import type { AnyTool, ToolContext, ToolResult } from '../ports/tool.ts';
 import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { cutBytes, cutMiddle } from '../text/cut.ts';
@@ -13,16 +14,16 @@ import { thrownToText } from './call-rights.ts';
 import { checkRightsOf, findCheckProblem } from './check-rights.ts';
 import { type CheckState, checkSender } from './check-state.ts';
 import { createDelegation } from './delegation.ts';
-import { runEffect } from './flow-steps.ts';
 import { sendMessage } from './orders.ts';
 import { createFailedEnding, type Ending } from './outcome.ts';
 import { waitWhilePaused } from './pause.ts';
 import { describeReview, runReview } from './review.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import type { ToolSessionState } from './tool-execution.ts';
+import { type ToolSessionState, waitForResult } from './tool-execution.ts';
 
 const defaultRounds = 3;
+const maxCommandMs = 3_600_000;
 const maxOutputBytes = 8_000;
 const maxReasonBytes = 300;
 
@@ -122,23 +123,23 @@ async function runCommand(
   const args = { command };
   // A review before it gave the slot back.
   if (!(await run.slot.ensure())) return { status: 'unknown', output: 'the run was stopped' };
-  const limit = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, run.grant.limits.toolTimeoutMs.value ?? Number.POSITIVE_INFINITY);
+  const { clock, deadlines } = services;
+  const limit = Math.min(timeoutMs ?? maxCommandMs, run.grant.limits.toolTimeoutMs.value ?? maxCommandMs, maxCommandMs);
+  const stop = new LinkedStop(run.signal);
+  const endTimer = deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
   try {
-    const result = await runEffect(
-      (signal) =>
-        tools.session.call({
-          tool,
-          arguments: args,
-          input: tool.input.parse(args),
-          context: createContext(run, rulesets, signal, services),
-        }),
-      { name: command, timeoutMs: Math.min(limit, 3_600_000), signal: run.signal.toAbortSignal() },
-      services,
-    );
-    const { output, isError = false } = result as { output: string; isError?: boolean };
-    return { status: isError ? 'failed' : 'passed', output: cutMiddle(output, maxOutputBytes).text };
+    const context = createContext(run, rulesets, stop.toAbortSignal(), services);
+    const work = (async () =>
+      tools.session.call({ tool, arguments: args, input: tool.input.parse(args), context }) as Promise<ToolResult>)();
+    const { result, isLate } = await waitForResult(work, stop, services);
+    const notes = isLate ? [`[the check took longer than ${limit} ms and was stopped]`] : [];
+    const output = [...(result ? [result.output] : []), ...notes].join('\n');
+    return { status: isLate || result?.isError ? 'failed' : 'passed', output: cutMiddle(output, maxOutputBytes).text };
   } catch (error) {
     return { status: 'failed', output: thrownToText(error) };
+  } finally {
+    endTimer();
+    stop.release();
   }
 }
 

@@ -61,7 +61,7 @@ export function resultToValue(step: StepState, result: StepResult): { ok: true; 
     case 'unknown':
       return { ok: false, error: stepUnknownError(step) };
     case 'error':
-      return { ok: false, error: recordToError(result.error) };
+      return { ok: false, error: recordToError(result.error, step) };
   }
 }
 
@@ -75,10 +75,11 @@ function stepUnknownError({ name, at }: StepState): Error {
   return error;
 }
 
-function recordToError({ name, message, code }: RecordedError): Error {
-  if (code !== undefined && code in errorCodes) return new RetinueError(code as ErrorCode, message);
-  const error = new Error(message);
-  error.name = name;
+/** Its stack is the line of the step: the one of the error itself is not recorded. */
+function recordToError({ name, message, code }: RecordedError, { at }: StepState): Error {
+  const error = code !== undefined && code in errorCodes ? new RetinueError(code as ErrorCode, message) : new Error(message);
+  if (!isRetinueError(error)) error.name = name;
+  error.stack = `${name}: ${message}\n    at flow step (${at})`;
   return error;
 }
 

@@ -202,7 +202,7 @@ function createCallMemo({ state }: Run): Memo & { changes: ReadonlyMap<string, s
 }
 
 /** Waits for the tool. Once its call is stopped it has a short time to clean up and to return what it has; then it is abandoned. */
-function waitForResult(
+export function waitForResult(
   work: Promise<ToolResult>,
   stop: Stop,
   { deadlines, clock }: Services,

@@ -8,12 +8,10 @@ import { type EvalInput, evalFlowName } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import { createEvalProgram } from '../evals/flow.ts';
 import { createFileFlows, type FileFlows } from '../flows/file-source.ts';
-import { listenForStrayErrors } from '../flows/stray-errors.ts';
 import type { FlowOptions } from '../kernel/runtime.ts';
 import { findPackageRoot } from './package-root.ts';
 
 export function openFlows(workspace: string, env: Env): FileFlows {
-  listenForStrayErrors();
   const files = createFileFlows({ ownModule, assertTrusted: (graph) => assertFlowTrusted(graph, { workspace, env }) });
   return {
     ...files,

@@ -12,21 +12,42 @@ import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, sh
 import { paint, statusStyle } from './style.ts';
 import { createTreeCounter, describeProblems, describeTurns, type TreeCount, type TreeCounter } from './tree-counter.ts';
 
-/** Call it with the facts in order: a call is remembered from its request to its result, and turns are counted. */
+/** Call it with the facts in order: calls and checks are remembered until their results, compactions until the next answer, and turns are counted. */
 export function createFactDescriber(): (fact: Fact) => string {
   const calls = new Map<string, string>();
+  const checks = new Map<string, string>();
+  /** The tokens before a compaction, by run. The next answer has the tokens after it. */
+  const compactedFrom = new Map<string, number>();
   const counter = createTreeCounter();
   return (fact) => {
     counter.add(fact);
     const key = 'turn' in fact.data && 'index' in fact.data ? `${fact.runId} ${callKey(fact.data)}` : '';
     if (fact.type === 'tool.asked') calls.set(key, describeCall(fact.data.tool, fact.data.arguments));
-    const text = describeFact(fact, { call: calls.get(key) ?? 'a call from before', counter });
+    const checkKey = 'round' in fact.data ? `${fact.runId} ${fact.data.round} ${fact.data.index}` : '';
+    if (fact.type === 'check.started') checks.set(checkKey, describeCheck(fact.data));
+    const text = describeFact(fact, {
+      call: calls.get(key) ?? 'a call from before',
+      check: checks.get(checkKey) ?? '',
+      compactedFrom: compactedFrom.get(fact.runId) ?? null,
+      counter,
+    });
     if (fact.type === 'tool.finished') calls.delete(key);
+    if (fact.type === 'check.finished') checks.delete(checkKey);
+    if (fact.type === 'model.answered') compactedFrom.delete(fact.runId);
+    if (fact.type === 'context.compacted' && fact.data.usage) compactedFrom.set(fact.runId, fact.data.usage.input);
     return sanitizeLine(text);
   };
 }
 
-function describeFact(fact: Fact, { call, counter }: { call: string; counter: TreeCounter }): string {
+interface Remembered {
+  call: string;
+  /** Empty if its beginning is not known. */
+  check: string;
+  compactedFrom: number | null;
+  counter: TreeCounter;
+}
+
+function describeFact(fact: Fact, { call, check, compactedFrom, counter }: Remembered): string {
   switch (fact.type) {
     case 'run.created':
       return join(fact.data.agent ?? fact.data.kind, fact.data.brief.label ?? '', excerpt(fact.data.brief.task));
@@ -60,6 +81,7 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
       return join(
         `${formatCount(fact.data.usage.input + fact.data.usage.output)} tokens`,
         formatCost(fact.data.costUsd),
+        compactedFrom === null ? '' : `compacted from ${formatCount(compactedFrom)} to ${formatCount(fact.data.usage.input)} tokens`,
         describeAnswer(fact.data.content),
       );
     case 'model.failed':
@@ -92,18 +114,15 @@ function describeFact(fact: Fact, { call, counter }: { call: string; counter: Tr
     case 'context.compacted':
       return join(
         `up to event ${fact.data.upTo}`,
-        fact.data.usage ? `${formatCount(fact.data.usage.input)} to ${formatCount(fact.data.usage.output)} tokens` : '',
+        fact.data.usage ? `${formatCount(fact.data.usage.input)} tokens before` : '',
+        fact.data.usage ? `a summary of ${formatCount(fact.data.usage.output)} tokens` : '',
         describeTaint(fact.data.taint ?? []),
         excerpt(fact.data.summary),
       );
     case 'check.started':
-      return join(
-        `round ${fact.data.round}`,
-        fact.data.agent === undefined ? '' : `review by ${fact.data.agent}`,
-        excerpt(fact.data.command),
-      );
+      return join(`round ${fact.data.round}`, check);
     case 'check.finished':
-      return join(`round ${fact.data.round}`, fact.data.status, excerpt(fact.data.output));
+      return join(`round ${fact.data.round}`, check, fact.data.status, excerpt(fact.data.output));
     case 'step.started':
       return join(`${fact.data.step}. ${fact.data.kind}`, excerpt(fact.data.name), fact.data.at);
     case 'step.finished':
@@ -135,6 +154,10 @@ function describeRetry({ again, fallback, next }: FactData['model.failed']): str
 export function describeShortage({ of, neededUsd, leftUsd }: NonNullable<FactData['model.asked']['instead']>): string {
   const left = leftUsd === null ? 'the budget has too little left' : `the budget has ${formatCost(leftUsd)} left`;
   return `${left}, and a call of ${of} needs about ${formatCost(neededUsd)}`;
+}
+
+function describeCheck({ agent, command }: FactData['check.started']): string {
+  return join(agent === undefined ? '' : `review by ${agent}`, excerpt(command));
 }
 
 function describeStep({ status, value, error }: FactData['step.finished']): string {

@@ -24,3 +24,14 @@ it('`show` has the number of compactions, and the size before and after the last
   const last = compactions.at(-1);
   expect(last?.before).toBeGreaterThan(last?.after ?? Number.POSITIVE_INFINITY);
 });
+
+it('`logs` has the same sizes as `show`, with the answer after a compaction', async () => {
+  using cli = createCli();
+  const journal = resolve(import.meta.dirname, '../fixtures/journals/v1/native-compacted.jsonl');
+  expect((await cli.run(['import', journal])).code).toBe(0);
+  const [, before, after] = /the last one: (\S+) to (\S+) tokens/.exec((await cli.run(['show', 'last'])).stdout) ?? [];
+  const lines = (await cli.run(['logs', 'last'])).stdout.split('\n');
+  const index = lines.findLastIndex((line) => line.includes('context.compacted'));
+  expect(lines[index]).toMatch(new RegExp(`· ${before} tokens before · a summary of \\S+ tokens ·`));
+  expect(lines.slice(index).find((line) => line.includes('model.answered'))).toContain(`compacted from ${before} to ${after} tokens`);
+});

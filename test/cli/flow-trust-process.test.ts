@@ -76,6 +76,31 @@ describe('a flow that is a link', () => {
   }, 120_000);
 });
 
+describe('a flow in a folder of the folder of flows', () => {
+  const flow = "import { defineFlow } from 'retinue/flow'; export default defineFlow('deep', null, async () => 'deep');";
+
+  it('can be trusted and run by path, but has no name', async () => {
+    using place = createPlace(script);
+    write(place, { '.retinue/flows/sub/deep.ts': flow });
+    expect(await place.run('flow', 'run', '.retinue/flows/sub/deep.ts')).toMatchObject({ code: 2, err: notTrusted });
+    expect((await place.run('trust', '--yes')).out).toContain('sub/deep.ts');
+    expect(await place.run('flow', 'run', '.retinue/flows/sub/deep.ts')).toMatchObject({ code: 0, out: 'deep\n' });
+    expect(JSON.parse((await place.run('flow', 'list', '--json')).out)).toEqual([]);
+  }, 60_000);
+
+  it('is refused with the reason if `retinue trust` does not offer it', async () => {
+    using place = createPlace(script);
+    write(place, { '.retinue/flows/_part.ts': flow, '.retinue/flows/some.test.ts': flow, 'src/linked.ts': flow });
+    link(place, 'src', '.retinue/flows/link');
+    expect((await place.run('trust')).err).toContain('no file asks for trust');
+    for (const name of ['_part.ts', 'some.test.ts', 'link/linked.ts'])
+      expect(await place.run('flow', 'run', `.retinue/flows/${name}`), name).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('`retinue trust` does not offer it. It leaves out tests, names that begin'),
+      });
+  }, 60_000);
+});
+
 describe('a flow that imports by package name', () => {
   const flow = `
 import { defineFlow } from 'retinue/flow';

@@ -60,6 +60,22 @@ describe('acceptance checks', () => {
     expect(await checkInvariants(store)).toEqual([]);
   });
 
+  it('are reported with their output if they took too long', async () => {
+    const command = 'echo PROGRESS; sleep 600';
+    // On a busy machine the command may need longer to start than the first time limit.
+    for (const timeoutMs of [500, 5_000, 30_000]) {
+      await using retinue = create([{ text: 'done' }]);
+      const run = await retinue.delegate({ task: 'x', checks: [{ command, timeoutMs }], maxCheckRounds: 1 });
+      expect(await run.outcome).toMatchObject({ error: { code: 'check_failed' } });
+      const facts = (await retinue.api.logs(run.id)) as Fact[];
+      const [finished] = facts.filter((fact): fact is FactOf<'check.finished'> => fact.type === 'check.finished');
+      const reason = `\n[the check took longer than ${timeoutMs} ms and was stopped]`;
+      expect(finished?.data).toMatchObject({ status: 'failed', output: expect.stringContaining(reason) });
+      if (finished?.data.output.startsWith('PROGRESS\n[stopped before it was done]\n')) return;
+    }
+    throw new Error('the output of the command is missing');
+  });
+
   it('fail the run after the last round', async () => {
     await using retinue = create([{ text: 'done' }, { text: 'really' }]);
     const outcome = await (await retinue.delegate({ task: 'x', checks, maxCheckRounds: 2 })).outcome;

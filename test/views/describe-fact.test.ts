@@ -44,3 +44,17 @@ describe('results of calls are sentences', () => {
     expect(facts.map(describeFact).at(-1)).toBe(text);
   });
 });
+
+it('a result of a check names its command, or its reviewer and what that must find true', () => {
+  const describeFact = createFactDescriber();
+  const started = (index: number, command: string, agent?: string) =>
+    describeFact(fact('check.started', { index, round: 1, command, ...(agent !== undefined && { agent }) }));
+  const finished = (index: number, round = 1) => describeFact(fact('check.finished', { index, round, status: 'failed', output: 'why' }));
+  expect(started(0, 'npm test')).toBe('round 1 · npm test');
+  expect(finished(0)).toBe('round 1 · npm test · failed · why');
+  started(1, 'npm run lint');
+  expect(finished(1)).toBe('round 1 · npm run lint · failed · why');
+  started(2, 'It is short.', 'review');
+  expect(finished(2)).toBe('round 1 · review by review · It is short. · failed · why');
+  expect(finished(0, 2)).toBe('round 2 · failed · why');
+});
