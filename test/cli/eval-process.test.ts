@@ -3,29 +3,10 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import { change, evaluate } from './support-eval.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const examples = resolve(import.meta.dirname, '../../examples/evals');
-
-interface Report {
-  runId: string;
-  comparedWith: string | null;
-  replayOf: string | null;
-  variants: { model: string | null; rate: { passed: number; judged: number; passRate: number; costUsd: number | null; skipped: number } }[];
-  cases: { case: string; change: string; isEdited: boolean; reasons: { reason: string }[]; rate: { passed: number; judged: number } }[];
-  results: { case: string; verdict: string; reason: string | null; runId: string | null }[];
-}
-
-async function evaluate(place: Place, ...args: string[]): Promise<Report & { code: number | null }> {
-  const { out, err, code } = await place.run('eval', ...args, '--json', '--allow', 'bash');
-  expect(err).not.toContain('bug in Retinue');
-  if (out === '') throw new Error(err);
-  return { ...JSON.parse(out), code };
-}
-
-function change(path: string, edit: (text: string) => string): void {
-  writeFileSync(path, edit(readFileSync(path, 'utf8')));
-}
 
 const write = (name: string) => ({ calls: [{ tool: 'write', args: { path: name, content: 'x\n' } }] });
 

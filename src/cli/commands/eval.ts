@@ -13,7 +13,7 @@ import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
 import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
-import { evalLabel, isFinished, listEvals, readEval, readRecordedRun, type StoredEval, toRecord } from '../session/evals.ts';
+import { evalLabel, isFinished, listEvals, readEval, readRecordedRun, type StoredEval, toEarlierEval, toRecord } from '../session/evals.ts';
 import { withApi, withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 
@@ -142,7 +142,7 @@ function reportNoVerdict({ results }: StoredEval, io: Io): number {
 
 function planReplay(input: EvalInput, last: StoredEval | null, api: Api, io: Io): Promise<EvalInput> {
   if (!last) throw new RetinueError('usage', `there is no finished eval \`${input.name}\` to judge again; run it without --replay first`);
-  return io.evals.planReplay(input, { id: last.runId, record: toRecord(last) }, (runId) => readRecordedRun(api, runId));
+  return io.evals.planReplay(input, toEarlierEval(last), (runId) => readRecordedRun(api, runId));
 }
 
 /** The same cases, agents, models and repeats, and not ended. */
