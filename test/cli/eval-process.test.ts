@@ -10,15 +10,20 @@ const examples = resolve(import.meta.dirname, '../../examples/evals');
 
 const write = (name: string) => ({ calls: [{ tool: 'write', args: { path: name, content: 'x\n' } }] });
 
+interface Definition {
+  cases: Record<string, unknown>[];
+  limits?: Record<string, unknown>;
+}
+
 /** Cases `a` and `b` that each write a file; `b` takes its time. */
-function addCases(place: Place, edit: (definition: { cases: Record<string, unknown>[] }) => void = () => {}): void {
+function addCases(place: Place, edit: (definition: Definition) => void = () => {}): void {
   const toCase = (name: string) => ({
     name,
     task: `write ${name}`,
     fixture: 'start',
     checks: [{ command: `test -f ${name}`, idempotent: true }],
   });
-  const definition = { cases: [toCase('a'), toCase('b')] };
+  const definition: Definition = { cases: [toCase('a'), toCase('b')] };
   edit(definition);
   mkdirSync(join(place.folder, 'start'), { recursive: true });
   writeFileSync(join(place.folder, 'start', 'begin.txt'), 'begin\n');
@@ -33,6 +38,17 @@ const twoCases = (lastStep: object) => ({
 });
 
 const answer = { text: 'b is written' };
+
+/** Keys in another order than facts have them. */
+function addUnsortedKeys(definition: Definition): void {
+  definition.limits = { timeoutMs: 60_000, maxTurns: 10 };
+  Object.assign(definition.cases[1] as object, {
+    result: { schema: { type: 'object', required: ['size', 'name'], properties: { size: { type: 'number' }, name: { type: 'string' } } } },
+    expect: { data: { size: 2, name: 'b' } },
+  });
+}
+
+const submitB = { calls: [{ tool: 'submit_result', args: { name: 'b', size: 2 } }] };
 
 const countChildren = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'child.ended').length;
 
@@ -87,14 +103,14 @@ describe('retinue eval', () => {
     'continues after %s without repeating finished cases',
     async (signal) => {
       using place = createPlace(twoCases({ hang: 'start' }));
-      addCases(place);
+      addCases(place, addUnsortedKeys);
       const started = place.start('eval', 'two.json', '--allow', 'bash');
       const before = await place.facts(
         (all) => countChildren(all) === 1 && all.some((fact) => fact.type === 'tool.finished' && fact.runId !== all[0]?.runId),
       );
       started.process.kill(signal);
       const { code, err } = await started.finished;
-      writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(answer)));
+      writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(submitB)));
       if (signal === 'SIGINT') expect([code, err]).toEqual([130, expect.stringContaining('the same command continues the eval')]);
       const { runId } = before[0] as StoredFact;
       const finished = before.find((fact) => fact.type === 'child.ended');
@@ -105,7 +121,10 @@ describe('retinue eval', () => {
       expect(after).toContainEqual(finished);
       const again = await evaluate(place, 'two.json');
       expect(again.runId).not.toBe(runId);
-      expect(again.cases.map((each) => each.change)).toEqual(['same', 'same']);
+      expect(again.cases.map((each) => [each.change, each.isEdited])).toEqual([
+        ['same', false],
+        ['same', false],
+      ]);
     },
     180_000,
   );

@@ -2,6 +2,7 @@ import type { Api } from '../../api/api.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { EvalInput } from '../../contract/eval.ts';
 import { lowestRate, summarise } from '../../evals/compare.ts';
+import { canonical } from '../../text/canonical.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
@@ -145,10 +146,11 @@ function planReplay(input: EvalInput, last: StoredEval | null, api: Api, io: Io)
   return io.evals.planReplay(input, toEarlierEval(last), (runId) => readRecordedRun(api, runId));
 }
 
-/** The same cases, agents, models and repeats, and not ended. */
+/** The same cases, agents, models and repeats, and not ended. Canonical, because what is stored has other orders of keys than a file. */
 function findUnfinished(stored: StoredEval[], input: EvalInput): StoredEval | null {
-  const identity = ({ concurrency: _, ...rest }: EvalInput) => JSON.stringify(rest);
-  return stored.find((each) => each.outcome === null && identity(each.input) === identity(input)) ?? null;
+  const identity = ({ concurrency: _, ...rest }: EvalInput) => canonical(rest);
+  const wanted = identity(input);
+  return stored.find((each) => each.outcome === null && identity(each.input) === wanted) ?? null;
 }
 
 function reportOthers(io: Io, stored: StoredEval[], open: StoredEval | null): void {
