@@ -255,6 +255,8 @@ export interface Io {
     prepare(request: { file: string; text: string; choice: EvalChoice; settings: Settings }): Promise<EvalInput>;
     /** The input that judges recorded runs again. Rejects with `usage` if none can be. */
     planReplay(input: EvalInput, last: EarlierEval, read: ReadRun): Promise<EvalInput>;
+    /** Rejects with `unknown_agent`, `unknown_model` or `invalid_config` for the name of an agent or model that no case could use. */
+    checkNames(api: Api, input: EvalInput, settings: Settings): Promise<void>;
     start(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle>;
   };
   /** When the user last saw a list of the open questions of a database (ISO 8601). `source`: its path, or the address of the server. */

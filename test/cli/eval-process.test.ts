@@ -172,6 +172,29 @@ describe('retinue eval', () => {
     expect([code, results]).toMatchObject([1, [{ verdict: 'error', reason: expect.stringContaining('has no result: review by review') }]]);
   }, 60_000);
 
+  it('refuses unknown models and agents before it records anything, and compares with no eval without a verdict', async () => {
+    using place = createPlace(twoCases(answer));
+    addCases(place);
+    const first = await evaluate(place, 'two.json');
+    writeFileSync(join(place.folder, 'silent.json'), JSON.stringify({ runs: [{ when: { task: 'other' }, steps: [] }] }));
+    for (const [args, message] of [
+      [['--model', 'script/typo.json'], 'typo.json cannot be read: it does not exist'],
+      [['--model', 'openai/gpt-5'], 'openai/… needs a key'],
+      [['--agent', 'nosuch'], 'unknown agent `nosuch`'],
+    ] as const)
+      expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+    addCases(place, ({ cases }) => Object.assign(cases[1] as object, { checks: [{ agent: 'nosuch', task: 'x' }] }));
+    for (const args of [[], ['--replay']])
+      expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining('agent `nosuch`') });
+    expect(JSON.parse((await place.run('eval', 'list', '--json')).out)).toHaveLength(1);
+    addCases(place);
+    const silent = await evaluate(place, 'two.json', '--model', 'script/silent.json');
+    expect(silent).toMatchObject({ code: 1, results: [{ verdict: 'error' }, { verdict: 'error' }] });
+    expect(await evaluate(place, 'two.json', '--replay')).toMatchObject({ code: 0, replayOf: first.runId });
+    const second = await evaluate(place, 'two.json');
+    expect(second.cases.map((each) => each.change)).toEqual(['same', 'same']);
+  }, 120_000);
+
   it('says what is wrong with a file, and what has no result', async () => {
     using place = createPlace({ runs: [] });
     const write = (text: string) => writeFileSync(join(place.folder, 'wrong.json'), text);
@@ -185,10 +208,13 @@ describe('retinue eval', () => {
     write('{ "cases": [{ "name": "a", "task": "x", "expect": { "includes": ["y"] } }] }');
     expect(await err('--replay')).toMatch(/there is no finished eval `wrong` to judge again/);
     expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);
+    expect((await place.run('eval', 'wrong.json')).err).toMatch(/script\.json: runs/);
+    expect((await place.run('eval', 'list')).out).not.toContain('wrong');
     // The script has no entry for it: that is no failure of the agent.
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify({ runs: [{ when: { task: 'other' }, steps: [] }] }));
     const report = await evaluate(place, 'wrong.json', '--fail-under', '0');
     expect(report).toMatchObject({ code: 1, results: [{ verdict: 'error', reason: expect.stringContaining('script') }] });
-    expect(await err()).toMatch(/no case could be judged: not started: .*script/);
+    expect(await err()).toMatch(/no case could be judged: script: .*script/);
     expect((await place.run('eval', 'show')).code).toBe(0);
   }, 120_000);
 });

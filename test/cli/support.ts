@@ -297,7 +297,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
       save: missing('models'),
     },
     flows: { list: async () => [], find: missing('flows'), start: missing('flows') },
-    evals: { prepare: missing('evals'), planReplay: missing('evals'), start: missing('evals') },
+    evals: { prepare: missing('evals'), planReplay: missing('evals'), checkNames: missing('evals'), start: missing('evals') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
     testNotification: async () => [],

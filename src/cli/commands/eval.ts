@@ -14,7 +14,17 @@ import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
 import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
-import { evalLabel, isFinished, listEvals, readEval, readRecordedRun, type StoredEval, toEarlierEval, toRecord } from '../session/evals.ts';
+import {
+  evalLabel,
+  hasVerdict,
+  isFinished,
+  listEvals,
+  readEval,
+  readRecordedRun,
+  type StoredEval,
+  toEarlierEval,
+  toRecord,
+} from '../session/evals.ts';
 import { withApi, withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 
@@ -100,9 +110,10 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
   return withLocalApi(io, { flags, agents: { chosen: undefined }, drive: true, startsRuns: true }, async (api, settings) => {
     const given = await io.evals.prepare({ file, text, choice, settings });
     const stored = await listEvals(api, given.name);
-    const last = stored.find(isFinished) ?? null;
+    const last = stored.find(hasVerdict) ?? null;
     const input = isReplay ? await planReplay(given, last, api, io) : given;
     const open = args.has('new') ? null : findUnfinished(stored, input);
+    if (!open) await io.evals.checkNames(api, input, settings);
     reportOthers(io, stored, open);
     let runId: string | null = null;
     const begin = async () => {
@@ -128,10 +139,6 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
     const exitCode = report({ io, args, done, last, failUnder });
     return hasVerdict(done) ? exitCode : reportNoVerdict(done, io);
   });
-}
-
-function hasVerdict({ results }: StoredEval): boolean {
-  return results.some(({ verdict }) => verdict === 'passed' || verdict === 'failed');
 }
 
 /** An eval that says nothing about any agent or model is no success. */
@@ -212,7 +219,8 @@ async function show(args: Args, io: Io, given: string | undefined): Promise<numb
     const id = given === undefined ? finished[0]?.runId : await api.find(given);
     const done = finished.find(({ runId }) => runId === id);
     if (!done) throw new RetinueError('usage', given === undefined ? 'there is no finished eval' : `${given} is not a finished eval`);
-    const before = finished.slice(finished.indexOf(done) + 1).find(({ input }) => input.name === done.input.name) ?? null;
+    const before =
+      finished.slice(finished.indexOf(done) + 1).find((each) => each.input.name === done.input.name && hasVerdict(each)) ?? null;
     return report({ io, args, done, last: before, failUnder: parsePercent(args.value('fail-under')) });
   });
 }

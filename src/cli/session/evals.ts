@@ -67,6 +67,11 @@ export function isFinished({ outcome, results }: StoredEval): boolean {
   return outcome?.success === true && results.length > 0;
 }
 
+/** Whether a case was judged. Others are not compared with an eval in which none was, and do not judge its runs again. */
+export function hasVerdict({ results }: StoredEval): boolean {
+  return results.some(({ verdict }) => verdict === 'passed' || verdict === 'failed');
+}
+
 export function toRecord({ input, results }: StoredEval): EvalRecord {
   return { input, results };
 }
