@@ -149,7 +149,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       list: async ({ workspace }) => (await flowFiles()).listFlowFiles(workspace, env),
       find: async ({ workspace }, given) => (await flowFiles()).findFlowFile(given, { workspace, cwd: context.cwd }),
       start: async (api, settings, { file, input, options }) =>
-        api.flow(await (await import('./flows.ts')).openFlows(settings.workspace, env).open(file), input, options),
+        api.flow(await (await import('./flows.ts')).openFlows(settings.workspace, env, api).open(file), input, options),
     },
     evals: {
       async prepare({ file, text, choice, settings }) {

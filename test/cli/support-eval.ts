@@ -13,7 +13,12 @@ export interface EvalReportJson {
 }
 
 export async function evaluate(place: Place, ...args: string[]): Promise<EvalReportJson & { code: number | null; err: string }> {
-  const { out, err, code } = await place.run('eval', ...args, '--json', '--allow', 'bash');
+  return evaluateWith({}, place, ...args);
+}
+
+/** With more environment variables. */
+export async function evaluateWith(variables: Record<string, string>, place: Place, ...args: string[]): ReturnType<typeof evaluate> {
+  const { out, err, code } = await place.startWith(variables, 'eval', ...args, '--json', '--allow', 'bash').finished;
   expect(err).not.toContain('bug in Retinue');
   if (out === '') throw new Error(err);
   return { ...JSON.parse(out), code, err };

@@ -205,7 +205,8 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     flows: {
       list: async ({ workspace }) => listFlowFiles(workspace, env),
       find: async ({ workspace }, given) => findFlowFile(given, { workspace, cwd }),
-      start: async (api, { workspace }, { file, input, options }) => api.flow(await openFlows(workspace, env).open(file), input, options),
+      start: async (api, { workspace }, { file, input, options }) =>
+        api.flow(await openFlows(workspace, env, api).open(file), input, options),
     },
     trust: {
       list: async () => listTrust(env),
