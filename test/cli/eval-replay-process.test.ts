@@ -52,6 +52,18 @@ describe('retinue eval --replay', () => {
     }
   }, 120_000);
 
+  it('makes a changed review again with models without a known price, where the eval did so', async () => {
+    const { model: _, ...unpriced } = reviewers;
+    using place = createPlace(unpriced);
+    writeChecks(place, [review('STRICT')]);
+    const first = await evaluate(place, 'reviewed.json');
+    expect([first.results, first.variants]).toMatchObject([[{ verdict: 'failed' }], [{ rate: { costUsd: null } }]]);
+    writeChecks(place, [review('LENIENT')]);
+    const second = await evaluate(place, 'reviewed.json', '--replay');
+    expect(second).toMatchObject({ code: 0, results: [{ verdict: 'passed', reason: null }] });
+    expect(await countReviews(place, second.runId)).toBe(1);
+  }, 60_000);
+
   it('gives a review no result of another check when the checks change places', async () => {
     using place = createPlace({ runs: [] });
     cpSync(examples, join(place.folder, 'examples/evals'), { recursive: true });
