@@ -33,7 +33,7 @@ export async function createEvalProgram(readLog: ReadLog): Promise<FlowProgram> 
     const results = await flow.map(attempts, (attempt) => runAttempt(flow, input, attempt, readLog), { concurrency: input.concurrency });
     return { results };
   });
-  return { ...(await definitionToProgram(definition as never)), version };
+  return definitionToProgram(definition as never, { file: null, version, isBuiltIn: true });
 }
 
 interface Attempt extends Variant {

@@ -9,8 +9,15 @@ import { createFlow } from './context.ts';
 import type { FlowDefinition, InputSchema } from './definition.ts';
 import type { StandardSchema } from './result.ts';
 
-/** `source`: the file and its version; absent for a flow of a program, whose version is the source of its function. */
-export async function definitionToProgram(definition: FlowDefinition, source?: { file: string; version: string }): Promise<FlowProgram> {
+/** Where a flow comes from. `isBuiltIn`: its source lines mean nothing to users, so its steps have none. */
+export interface FlowOrigin {
+  file: string | null;
+  version: string;
+  isBuiltIn?: boolean;
+}
+
+/** `origin`: absent for a flow of a program, whose version is the source of its function. */
+export async function definitionToProgram(definition: FlowDefinition, origin?: FlowOrigin): Promise<FlowProgram> {
   const { name, program } = definition;
   const check = await compileInput(definition.schema);
   const parse = (input: Json): unknown => {
@@ -20,10 +27,10 @@ export async function definitionToProgram(definition: FlowDefinition, source?: {
   };
   return {
     name,
-    file: source?.file ?? null,
-    version: source?.version ?? sha256(JSON.stringify([name, definition.version, String(program)])),
+    file: origin?.file ?? null,
+    version: origin?.version ?? sha256(JSON.stringify([name, definition.version, String(program)])),
     checkInput: (input) => void parse(input),
-    run: async (steps, input) => program(createFlow(steps), parse(input)),
+    run: async (steps, input) => program(createFlow(steps, { hasLines: origin?.isBuiltIn !== true }), parse(input)),
   };
 }
 

@@ -76,6 +76,9 @@ describe('retinue eval', () => {
     );
     const second = await place.run('eval', 'examples/evals/small.json', '--fail-under', '30', '--allow', 'bash');
     expect(second.code).toBe(0);
+    // Steps of the eval have no source line: its program is a part of Retinue.
+    expect(second.err).toContain('delegate');
+    expect(second.err).not.toMatch(/\.[jt]s:\d/);
     expect(second.out).toMatch(/explain a function .*careful\.json +0\/1 0 % .* worse, was 1\/1 100 %, cost was \$0\.\d+/);
     expect(second.out).toMatch(/explain a function .*hasty\.json +1\/1 100 % .* better, was 0\/1 0 %/);
     expect(second.out).toMatch(/total .*careful\.json +2\/3 66\.6 % .* -33\.3 points, cost was \$0\.\d+/);
@@ -181,8 +184,12 @@ describe('retinue eval', () => {
       [['--model', 'script/typo.json'], 'typo.json cannot be read: it does not exist'],
       [['--model', 'openai/gpt-5'], 'openai/… needs a key'],
       [['--agent', 'nosuch'], 'unknown agent `nosuch`'],
+      [['--model', 'nosuch/x'], 'offline/…, script/…)'],
     ] as const)
       expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+    const unknown = await place.run('run', 'x', '--model', 'nosuch/x');
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringMatching(/available: .*script\/…/) });
+    expect(unknown.err).not.toContain('recorded');
     addCases(place, ({ cases }) => Object.assign(cases[1] as object, { checks: [{ agent: 'nosuch', task: 'x' }] }));
     for (const args of [[], ['--replay']])
       expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining('agent `nosuch`') });
@@ -201,6 +208,15 @@ describe('retinue eval', () => {
     const err = async (...args: string[]) => (await place.run('eval', 'wrong.json', ...args)).err;
     write('{\n  "cases": [{ "name": "a", "task": "x", "chekcs": [] }]\n}');
     expect(await err()).toMatch(/wrong\.json:2:\d+: .*`chekcs`.*did you mean `checks`/);
+    const expectations = '"expect": { "include": ["y"] }';
+    write(`{ "cases": [{ "name": "a", "task": "x", ${expectations} }], "limits": { "timeout": 1 } }`);
+    expect(await err()).toMatch(/`include`; did you mean `includes`\? \(available: includes, excludes, data\)/);
+    expect(await err()).toMatch(/`timeout`; did you mean `timeoutMs`\?/);
+    write(
+      '{ "cases": [{ "name": "a", "task": "x", "checks": [{ "command": "ls", "timeout": 1 }, { "agent": "review", "task": "x", "modle": "y" }] }] }',
+    );
+    expect(await err()).toMatch(/`timeout`; did you mean `timeoutMs`\? \(available: command, timeoutMs, idempotent\)/);
+    expect(await err()).toMatch(/`modle`; did you mean `model`\? \(available: agent, task, model, limits\)/);
     write('{ "cases": [{ "name": "a", "task": "x" }] }');
     expect(await err()).toMatch(/neither `checks` nor `expect`/);
     write('{ "cases": [{ "name": "a", "task": "x", "fixture": "gone", "expect": { "includes": ["y"] } }] }');
