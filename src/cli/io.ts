@@ -17,9 +17,8 @@ import type { EvalInput } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
-import type { EvalRecord } from '../evals/compare.ts';
 import type { EvalChoice } from '../evals/definition.ts';
-import type { ReadRun } from '../evals/replay.ts';
+import type { EarlierEval, ReadRun } from '../evals/replay.ts';
 import type { FlowOptions } from '../kernel/runtime.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { Memories } from '../ports/notes.ts';
@@ -255,7 +254,9 @@ export interface Io {
     /** The cases of a file as the input of their flow. Rejects with `invalid_config` or `usage`. */
     prepare(request: { file: string; text: string; choice: EvalChoice; settings: Settings }): Promise<EvalInput>;
     /** The input that judges recorded runs again. Rejects with `usage` if none can be. */
-    planReplay(input: EvalInput, last: { id: string; record: EvalRecord }, read: ReadRun): Promise<EvalInput>;
+    planReplay(input: EvalInput, last: EarlierEval, read: ReadRun): Promise<EvalInput>;
+    /** Rejects with `unknown_agent`, `unknown_model` or `invalid_config` for the name of an agent or model that no case could use. */
+    checkNames(api: Api, input: EvalInput, settings: Settings): Promise<void>;
     start(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle>;
   };
   /** When the user last saw a list of the open questions of a database (ISO 8601). `source`: its path, or the address of the server. */

@@ -18,10 +18,10 @@ export function createNamedModels(env: Env, providers: Record<string, ProviderSe
   return createModels({
     providers: {
       ...createProviders({ env, providers }),
-      ...(readAnswer && { recorded: createRecordedModels(readAnswer) }),
       offline: createOfflineModels({ clock: systemClock }),
       script: createScriptModels({ clock: systemClock }),
     },
+    ...(readAnswer && { internal: { recorded: createRecordedModels(readAnswer) } }),
   });
 }
 

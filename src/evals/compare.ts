@@ -1,5 +1,6 @@
 // What the results of an eval say: rates for each agent and model, and what has changed since an earlier eval. Pure.
 import { attemptKey, type EvalInput, type EvalResult, type Variant } from '../contract/eval.ts';
+import { canonical } from '../text/canonical.ts';
 
 export interface Rate {
   passed: number;
@@ -116,7 +117,7 @@ function compareRates({ passRate }: Rate, old: Rate | null): CaseRow['change'] {
 
 function isSameCase(a: EvalInput['cases'][number], b: EvalInput['cases'][number]): boolean {
   const judged = ({ subject, checks = [], expect = {}, maxCheckRounds = 1 }: typeof a) =>
-    JSON.stringify([subject, checks, expect, maxCheckRounds]);
+    canonical([subject, checks, expect, maxCheckRounds]);
   return judged(a) === judged(b);
 }
 

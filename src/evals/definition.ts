@@ -1,6 +1,6 @@
 // Reads the file of an eval, with errors that name the line.
 import { basename, dirname, resolve } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseJsonDocument } from '../config/json-document.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contract/eval.ts';
@@ -16,7 +16,9 @@ export function parseEvalFile(file: string, text: string): EvalFile {
   const document = parseJsonDocument(file, Buffer.from(text.replace(/^\ufeff/, '')));
   const parsed = EvalFile.safeParse(document.value);
   if (!parsed.success) {
-    const problems = parsed.error.issues.slice(0, maxProblems).map((issue) => document.problemAt(issue.path, describeIssue(issue)).message);
+    const problems = parsed.error.issues
+      .slice(0, maxProblems)
+      .map((issue) => document.problemAt(issue.path, describeIssue(issue, document.value)).message);
     throw new RetinueError('invalid_config', problems.join('\n'));
   }
   const seen = new Set<string>();
@@ -32,12 +34,28 @@ export function parseEvalFile(file: string, text: string): EvalFile {
   return parsed.data;
 }
 
-function describeIssue(issue: z.core.$ZodIssue): string {
+function describeIssue(issue: z.core.$ZodIssue, file: unknown): string {
   const path = issue.path.join('.');
   const at = path === '' ? '' : `\`${path}\`: `;
-  if (issue.code !== 'unrecognized_keys') return `${at}${issue.message}`;
-  const known = issue.path.length === 0 ? EvalFile.shape : issue.path.length === 2 ? EvalFile.shape.cases.element.shape : {};
-  return `${at}${unknownNameMessage('key', issue.keys[0] as string, Object.keys(known))}`;
+  const known = issue.code === 'unrecognized_keys' ? listKeys(EvalFile, file, issue.path, issue.keys) : [];
+  if (issue.code !== 'unrecognized_keys' || known.length === 0) return `${at}${issue.message}`;
+  return `${at}${unknownNameMessage('key', issue.keys[0] as string, known)}`;
+}
+
+/** The keys that the schema has at this place of the value, where `unknown` are none. Empty if it has no object there. */
+function listKeys(schema: unknown, value: unknown, path: PropertyKey[], unknown: string[]): string[] {
+  if (schema instanceof z.ZodOptional) return listKeys(schema.unwrap(), value, path, unknown);
+  if (schema instanceof z.ZodUnion)
+    return schema.options.map((option) => listKeys(option, value, path, unknown)).find((keys) => keys.length > 0) ?? [];
+  const [key, ...rest] = path;
+  const child = key === undefined ? undefined : (value as Record<PropertyKey, unknown>)[key];
+  if (schema instanceof z.ZodArray && key !== undefined) return listKeys(schema.element, child, rest, unknown);
+  if (!(schema instanceof z.ZodObject)) return [];
+  if (key !== undefined) return listKeys(schema.shape[String(key)], child, rest, unknown);
+  const keys = Object.keys(schema.shape);
+  // Otherwise another form of a union was meant.
+  const isMeant = Object.keys(value as object).every((each) => keys.includes(each) || unknown.includes(each));
+  return isMeant ? keys : [];
 }
 
 export interface EvalChoice {

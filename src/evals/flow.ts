@@ -18,22 +18,22 @@ import {
 } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { defineFlow, type Flow, type FlowBrief } from '../flows/definition.ts';
+import { defineFlow, type Flow, type FlowBrief, type FlowOutcome } from '../flows/definition.ts';
 import { definitionToProgram } from '../flows/program.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import { hasLostTime, type ReadLog } from './breaks.ts';
 
-const version = sha256(`${evalFlowName} 1`);
-
-const definition = defineFlow<EvalInput, EvalReport>(evalFlowName, EvalInput, async (flow, input) => {
-  const attempts = listAttempts(input);
-  const results = await flow.map(attempts, (attempt) => runAttempt(flow, input, attempt), { concurrency: input.concurrency });
-  return { results };
-});
+const version = sha256(`${evalFlowName} 2`);
 
 /** The program has a version of its own, so that an eval survives an update that leaves its steps alone. */
-export async function createEvalProgram(): Promise<FlowProgram> {
-  return { ...(await definitionToProgram(definition as never)), version };
+export async function createEvalProgram(readLog: ReadLog): Promise<FlowProgram> {
+  const definition = defineFlow<EvalInput, EvalReport>(evalFlowName, EvalInput, async (flow, input) => {
+    const attempts = listAttempts(input);
+    const results = await flow.map(attempts, (attempt) => runAttempt(flow, input, attempt, readLog), { concurrency: input.concurrency });
+    return { results };
+  });
+  return definitionToProgram(definition as never, { file: null, version, isBuiltIn: true });
 }
 
 interface Attempt extends Variant {
@@ -48,13 +48,14 @@ export function listAttempts({ cases, variants, repeats }: Pick<EvalInput, 'case
   ).flat();
 }
 
-async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt): Promise<EvalResult> {
+async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt, readLog: ReadLog): Promise<EvalResult> {
   const { case: each, agent, model, repeat } = attempt;
   const key = { case: each.name, agent, model, repeat };
   const recorded = input.replay?.recorded[attemptKey(key)] ?? null;
   if (recorded && 'result' in recorded) return recorded.result;
   try {
-    const outcome = await flow.delegate<Json>(recorded ? judgingBrief(input, attempt, recorded) : workingBrief(input, attempt));
+    const brief = recorded ? judgingBrief(input, attempt, recorded) : workingBrief(input, attempt);
+    const outcome = await delegateInFullTime(flow, brief, readLog);
     const used = recorded ?? outcome;
     return {
       ...key,
@@ -68,6 +69,16 @@ async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt): Promi
     if (!isRetinueError(error)) throw error;
     const reason = `not started: ${error.code}: ${error.message}`;
     return { ...key, verdict: 'error', reason, runId: null, costUsd: null, tokens: null, durationMs: null };
+  }
+}
+
+/** Delegates again if a deadline has passed because of a break of the eval: a break must not change what is said about an agent. */
+async function delegateInFullTime(flow: Flow, brief: FlowBrief<Json>, readLog: ReadLog): Promise<FlowOutcome<Json>> {
+  for (;;) {
+    const outcome = await flow.delegate<Json>(brief);
+    if (outcome.terminated !== 'deadline' && !isUndecided(outcome)) return outcome;
+    const name = `look for a break in ${brief.label}`;
+    if (!(await flow.step(name, () => hasLostTime(outcome, readLog), { idempotent: true }))) return outcome;
   }
 }
 
@@ -126,7 +137,7 @@ const troubles: ReadonlySet<string> = new Set([
   'workspace',
 ]);
 
-export function judgeOutcome(outcome: Outcome, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judged {
+export function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judged {
   const { success, status, error, turns, notices = [] } = outcome;
   const misfit = recorded && notices.find((notice) => notice.includes('do not fit into the files'));
   if (misfit) return { verdict: 'error', reason: misfit };
@@ -142,7 +153,7 @@ export function judgeOutcome(outcome: Outcome, each: EvalCase, recorded: Extract
 }
 
 /** No check has failed, but one was refused or has no result. */
-function isUndecided(outcome: Outcome): boolean {
+function isUndecided(outcome: FlowOutcome<Json>): boolean {
   const results = readCheckResults(outcome);
   return outcome.error?.code === 'check_failed' && results.length > 0 && !results.some(({ status }) => status === 'failed');
 }

@@ -10,14 +10,16 @@ const defaultStepMs = 600_000;
 const defaultAskMs = 86_400_000;
 const defaultConcurrency = 8;
 
-export function createFlow(steps: FlowSteps): Flow {
+/** `hasLines`: steps are recorded with the source line of their call. */
+export function createFlow(steps: FlowSteps, { hasLines = true }: { hasLines?: boolean } = {}): Flow {
+  const lineOf = hasLines ? callerLine : () => '';
   /** The step of each delegation, so that `any` can cancel it. */
   const delegated = new WeakMap<Promise<unknown>, number>();
 
   const flow: Flow = {
     workspace: steps.workspace,
     delegate<T>(brief: FlowBrief<T>) {
-      const at = callerLine(flow.delegate);
+      const at = lineOf(flow.delegate);
       const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
       const names = { name: brief.label ?? firstLine(brief.task), formerName: brief.label ?? brief.agent };
       const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { ...names, check }, at);
@@ -87,22 +89,22 @@ export function createFlow(steps: FlowSteps): Flow {
     },
     step(name, effect, { idempotent = false, timeoutMs = defaultStepMs } = {}) {
       assertCount('timeoutMs', timeoutMs);
-      return steps.step(name, (signal) => effect({ signal }), { idempotent, timeoutMs }, callerLine(flow.step)) as never;
+      return steps.step(name, (signal) => effect({ signal }), { idempotent, timeoutMs }, lineOf(flow.step)) as never;
     },
     ask(question, { timeoutMs = defaultAskMs } = {}) {
       assertCount('timeoutMs', timeoutMs);
-      return steps.ask(question, { timeoutMs }, callerLine(flow.ask));
+      return steps.ask(question, { timeoutMs }, lineOf(flow.ask));
     },
     sleep(ms) {
       if (!Number.isFinite(ms) || ms < 0) throw new RetinueError('usage', 'flow.sleep takes a number of milliseconds');
-      return steps.sleep(Math.round(ms), callerLine(flow.sleep));
+      return steps.sleep(Math.round(ms), lineOf(flow.sleep));
     },
-    log: (text) => steps.log(String(text), callerLine(flow.log)),
+    log: (text) => steps.log(String(text), lineOf(flow.log)),
     apply(runs) {
       const runIds = runs.map(({ runId }) => runId);
       const work = () => (runIds.length === 0 ? { applied: [], conflicts: [], left: [] } : steps.apply(runIds));
       // Changes that were applied already are not applied again.
-      return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, callerLine(flow.apply)) as never;
+      return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, lineOf(flow.apply)) as never;
     },
   };
 

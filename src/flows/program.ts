@@ -11,8 +11,15 @@ import { callGuarded, runGuarded } from './process-guard.ts';
 import type { StandardSchema } from './result.ts';
 import { addPosition } from './source-position.ts';
 
-/** `source`: the file and its version; absent for a flow of a program, whose version is the source of its function. */
-export async function definitionToProgram(definition: FlowDefinition, source?: { file: string; version: string }): Promise<FlowProgram> {
+/** Where a flow comes from. `isBuiltIn`: its source lines mean nothing to users, so its steps have none. */
+export interface FlowOrigin {
+  file: string | null;
+  version: string;
+  isBuiltIn?: boolean;
+}
+
+/** `origin`: absent for a flow of a program, whose version is the source of its function. */
+export async function definitionToProgram(definition: FlowDefinition, origin?: FlowOrigin): Promise<FlowProgram> {
   const { name, program } = definition;
   const check = await compileInput(name, definition.schema);
   const parse = (input: Json): unknown => {
@@ -20,14 +27,15 @@ export async function definitionToProgram(definition: FlowDefinition, source?: {
     if ('problem' in parsed) throw new RetinueError('invalid_brief', `the input of flow ${name}: ${parsed.problem}`);
     return parsed.value;
   };
-  const run: FlowProgram['run'] = async (steps, input) => program(createFlow(steps), parse(input));
-  if (!source) {
-    const version = sha256(JSON.stringify([name, definition.version, String(program)]));
-    return { name, file: null, version, checkInput: (input) => void parse(input), run };
-  }
+  const hasLines = origin?.isBuiltIn !== true;
+  const run: FlowProgram['run'] = async (steps, input) => program(createFlow(steps, { hasLines }), parse(input));
+  const version = origin?.version ?? sha256(JSON.stringify([name, definition.version, String(program)]));
+  const file = origin?.file ?? null;
+  if (file === null) return { name, file, version, checkInput: (input) => void parse(input), run };
   return {
     name,
-    ...source,
+    file,
+    version,
     checkInput: (input) => void callGuarded(() => parse(input)),
     async run(steps, input) {
       try {

@@ -6,18 +6,20 @@ import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type EvalInput, evalFlowName } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
+import type { ReadLog } from '../evals/breaks.ts';
 import { createEvalProgram } from '../evals/flow.ts';
 import { createFileFlows, type FileFlows } from '../flows/file-source.ts';
 import type { FlowOptions } from '../kernel/runtime.ts';
 import { findPackageRoot } from './package-root.ts';
 
-export function openFlows(workspace: string, env: Env): FileFlows {
+/** `api`: of the process that drives the flows. */
+export function openFlows(workspace: string, env: Env, api: Pick<Api, 'logs'>): FileFlows {
   const files = createFileFlows({ ownModule, assertTrusted: (graph) => assertFlowTrusted(graph, { workspace, env }) });
   return {
     ...files,
     async load(ref) {
       if (ref.file !== null || ref.name !== evalFlowName) return files.load(ref);
-      const program = await createEvalProgram();
+      const program = await createEvalProgram(logReader(api));
       if (program.version === ref.version) return program;
       throw new RetinueError('flow_changed', 'this eval was begun by another version of Retinue; start it again with `--new`');
     },
@@ -26,7 +28,11 @@ export function openFlows(workspace: string, env: Env): FileFlows {
 
 /** Starts the flow of an eval. */
 export async function startEval(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle> {
-  return api.flow(await createEvalProgram(), input as unknown as Json, options);
+  return api.flow(await createEvalProgram(logReader(api)), input as unknown as Json, options);
+}
+
+function logReader(api: Pick<Api, 'logs'>): ReadLog {
+  return async (runId) => (await api.logs(runId)).filter((fact) => 'data' in fact);
 }
 
 /** `retinue`, `retinue/flow` and `retinue/testing` as this program has them: built, or as source in a checkout. */

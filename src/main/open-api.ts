@@ -61,7 +61,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
 
   const api: Api = assembleApi(
     {
-      flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env).load(ref) },
+      flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env, api).load(ref) },
       ...{ store, catalog, dialect, prepareRuntime, workspace },
       checkouts,
       homes,
@@ -92,7 +92,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
     },
     async namedFlow({ name, input = null, label, limits, budgets, effort }, flowOptions) {
       const { findNamedFlow } = await import('../config/flow-files.ts');
-      const program = await (await import('./flows.ts')).openFlows(workspace, env).open(findNamedFlow(name, workspace));
+      const program = await (await import('./flows.ts')).openFlows(workspace, env, api).open(findNamedFlow(name, workspace));
       return api.flow(program, input, {
         ...flowOptions,
         ...(label !== undefined && { label }),

@@ -78,5 +78,5 @@ async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer |
   const state = await loadState(runId, store);
   const outcome = endedFact(state)?.data.outcome;
   if (!outcome?.success && outcome?.error?.code !== 'check_failed') return null;
-  return { text: fullSummary(state, true), data: state.data };
+  return { text: fullSummary(state, true), data: state.data, isPriced: outcome.costUsd !== null };
 }

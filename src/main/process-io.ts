@@ -149,7 +149,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       list: async ({ workspace }) => (await flowFiles()).listFlowFiles(workspace, env),
       find: async ({ workspace }, given) => (await flowFiles()).findFlowFile(given, { workspace, cwd: context.cwd }),
       start: async (api, settings, { file, input, options }) =>
-        api.flow(await (await import('./flows.ts')).openFlows(settings.workspace, env).open(file), input, options),
+        api.flow(await (await import('./flows.ts')).openFlows(settings.workspace, env, api).open(file), input, options),
     },
     evals: {
       async prepare({ file, text, choice, settings }) {
@@ -163,6 +163,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
         });
       },
       planReplay: async (input, last, read) => (await import('../evals/replay.ts')).planReplay(input, last, read),
+      checkNames: async (api, input, settings) => (await import('./eval-names.ts')).checkEvalNames(api, input, settings, env),
       start: async (api, input, options) => (await import('./flows.ts')).startEval(api, input, options),
     },
     questionList: {

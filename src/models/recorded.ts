@@ -10,6 +10,8 @@ export interface RecordedAnswer {
   text: string;
   /** The structured result, if it had one. */
   data?: Json | undefined;
+  /** Whether the price of the work is known. */
+  isPriced: boolean;
 }
 
 /** The answer of an ended run that did its work; null for any other. */
@@ -30,7 +32,8 @@ export function createRecordedModels(read: ReadAnswer): Provider {
       model: createModel(id, answer),
       contextWindow: null,
       maxOutputTokens: null,
-      price: () => 0,
+      // As for the work: without a known price there is no built-in cost limit, so its reviewers need no known price either.
+      price: answer.isPriced ? () => 0 : null,
       isForOneRun: true,
     };
   };

@@ -3,41 +3,27 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
+import { change, evaluate } from './support-eval.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const examples = resolve(import.meta.dirname, '../../examples/evals');
 
-interface Report {
-  runId: string;
-  comparedWith: string | null;
-  replayOf: string | null;
-  variants: { model: string | null; rate: { passed: number; judged: number; passRate: number; costUsd: number | null; skipped: number } }[];
-  cases: { case: string; change: string; isEdited: boolean; reasons: { reason: string }[]; rate: { passed: number; judged: number } }[];
-  results: { case: string; verdict: string; reason: string | null; runId: string | null }[];
-}
-
-async function evaluate(place: Place, ...args: string[]): Promise<Report & { code: number | null }> {
-  const { out, err, code } = await place.run('eval', ...args, '--json', '--allow', 'bash');
-  expect(err).not.toContain('bug in Retinue');
-  if (out === '') throw new Error(err);
-  return { ...JSON.parse(out), code };
-}
-
-function change(path: string, edit: (text: string) => string): void {
-  writeFileSync(path, edit(readFileSync(path, 'utf8')));
-}
-
 const write = (name: string) => ({ calls: [{ tool: 'write', args: { path: name, content: 'x\n' } }] });
 
+interface Definition {
+  cases: Record<string, unknown>[];
+  limits?: Record<string, unknown>;
+}
+
 /** Cases `a` and `b` that each write a file; `b` takes its time. */
-function addCases(place: Place, edit: (definition: { cases: Record<string, unknown>[] }) => void = () => {}): void {
+function addCases(place: Place, edit: (definition: Definition) => void = () => {}): void {
   const toCase = (name: string) => ({
     name,
     task: `write ${name}`,
     fixture: 'start',
     checks: [{ command: `test -f ${name}`, idempotent: true }],
   });
-  const definition = { cases: [toCase('a'), toCase('b')] };
+  const definition: Definition = { cases: [toCase('a'), toCase('b')] };
   edit(definition);
   mkdirSync(join(place.folder, 'start'), { recursive: true });
   writeFileSync(join(place.folder, 'start', 'begin.txt'), 'begin\n');
@@ -52,6 +38,17 @@ const twoCases = (lastStep: object) => ({
 });
 
 const answer = { text: 'b is written' };
+
+/** Keys in another order than facts have them. */
+function addUnsortedKeys(definition: Definition): void {
+  definition.limits = { timeoutMs: 60_000, maxTurns: 10 };
+  Object.assign(definition.cases[1] as object, {
+    result: { schema: { type: 'object', required: ['size', 'name'], properties: { size: { type: 'number' }, name: { type: 'string' } } } },
+    expect: { data: { size: 2, name: 'b' } },
+  });
+}
+
+const submitB = { calls: [{ tool: 'submit_result', args: { name: 'b', size: 2 } }] };
 
 const countChildren = (facts: StoredFact[]) => facts.filter((fact) => fact.type === 'child.ended').length;
 
@@ -79,6 +76,9 @@ describe('retinue eval', () => {
     );
     const second = await place.run('eval', 'examples/evals/small.json', '--fail-under', '30', '--allow', 'bash');
     expect(second.code).toBe(0);
+    // Steps of the eval have no source line: its program is a part of Retinue.
+    expect(second.err).toContain('delegate');
+    expect(second.err).not.toMatch(/\.[jt]s:\d/);
     expect(second.out).toMatch(/explain a function .*careful\.json +0\/1 0 % .* worse, was 1\/1 100 %, cost was \$0\.\d+/);
     expect(second.out).toMatch(/explain a function .*hasty\.json +1\/1 100 % .* better, was 0\/1 0 %/);
     expect(second.out).toMatch(/total .*careful\.json +2\/3 66\.6 % .* -33\.3 points, cost was \$0\.\d+/);
@@ -106,14 +106,14 @@ describe('retinue eval', () => {
     'continues after %s without repeating finished cases',
     async (signal) => {
       using place = createPlace(twoCases({ hang: 'start' }));
-      addCases(place);
+      addCases(place, addUnsortedKeys);
       const started = place.start('eval', 'two.json', '--allow', 'bash');
       const before = await place.facts(
         (all) => countChildren(all) === 1 && all.some((fact) => fact.type === 'tool.finished' && fact.runId !== all[0]?.runId),
       );
       started.process.kill(signal);
       const { code, err } = await started.finished;
-      writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(answer)));
+      writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(submitB)));
       if (signal === 'SIGINT') expect([code, err]).toEqual([130, expect.stringContaining('the same command continues the eval')]);
       const { runId } = before[0] as StoredFact;
       const finished = before.find((fact) => fact.type === 'child.ended');
@@ -124,7 +124,10 @@ describe('retinue eval', () => {
       expect(after).toContainEqual(finished);
       const again = await evaluate(place, 'two.json');
       expect(again.runId).not.toBe(runId);
-      expect(again.cases.map((each) => each.change)).toEqual(['same', 'same']);
+      expect(again.cases.map((each) => [each.change, each.isEdited])).toEqual([
+        ['same', false],
+        ['same', false],
+      ]);
     },
     180_000,
   );
@@ -172,12 +175,48 @@ describe('retinue eval', () => {
     expect([code, results]).toMatchObject([1, [{ verdict: 'error', reason: expect.stringContaining('has no result: review by review') }]]);
   }, 60_000);
 
+  it('refuses unknown models and agents before it records anything, and compares with no eval without a verdict', async () => {
+    using place = createPlace(twoCases(answer));
+    addCases(place);
+    const first = await evaluate(place, 'two.json');
+    writeFileSync(join(place.folder, 'silent.json'), JSON.stringify({ runs: [{ when: { task: 'other' }, steps: [] }] }));
+    for (const [args, message] of [
+      [['--model', 'script/typo.json'], 'typo.json cannot be read: it does not exist'],
+      [['--model', 'openai/gpt-5'], 'openai/… needs a key'],
+      [['--agent', 'nosuch'], 'unknown agent `nosuch`'],
+      [['--model', 'nosuch/x'], 'offline/…, script/…)'],
+    ] as const)
+      expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+    const unknown = await place.run('run', 'x', '--model', 'nosuch/x');
+    expect(unknown).toMatchObject({ code: 2, err: expect.stringMatching(/available: .*script\/…/) });
+    expect(unknown.err).not.toContain('recorded');
+    addCases(place, ({ cases }) => Object.assign(cases[1] as object, { checks: [{ agent: 'nosuch', task: 'x' }] }));
+    for (const args of [[], ['--replay']])
+      expect(await place.run('eval', 'two.json', ...args)).toMatchObject({ code: 2, err: expect.stringContaining('agent `nosuch`') });
+    expect(JSON.parse((await place.run('eval', 'list', '--json')).out)).toHaveLength(1);
+    addCases(place);
+    const silent = await evaluate(place, 'two.json', '--model', 'script/silent.json');
+    expect(silent).toMatchObject({ code: 1, results: [{ verdict: 'error' }, { verdict: 'error' }] });
+    expect(await evaluate(place, 'two.json', '--replay')).toMatchObject({ code: 0, replayOf: first.runId });
+    const second = await evaluate(place, 'two.json');
+    expect(second.cases.map((each) => each.change)).toEqual(['same', 'same']);
+  }, 120_000);
+
   it('says what is wrong with a file, and what has no result', async () => {
     using place = createPlace({ runs: [] });
     const write = (text: string) => writeFileSync(join(place.folder, 'wrong.json'), text);
     const err = async (...args: string[]) => (await place.run('eval', 'wrong.json', ...args)).err;
     write('{\n  "cases": [{ "name": "a", "task": "x", "chekcs": [] }]\n}');
     expect(await err()).toMatch(/wrong\.json:2:\d+: .*`chekcs`.*did you mean `checks`/);
+    const expectations = '"expect": { "include": ["y"] }';
+    write(`{ "cases": [{ "name": "a", "task": "x", ${expectations} }], "limits": { "timeout": 1 } }`);
+    expect(await err()).toMatch(/`include`; did you mean `includes`\? \(available: includes, excludes, data\)/);
+    expect(await err()).toMatch(/`timeout`; did you mean `timeoutMs`\?/);
+    write(
+      '{ "cases": [{ "name": "a", "task": "x", "checks": [{ "command": "ls", "timeout": 1 }, { "agent": "review", "task": "x", "modle": "y" }] }] }',
+    );
+    expect(await err()).toMatch(/`timeout`; did you mean `timeoutMs`\? \(available: command, timeoutMs, idempotent\)/);
+    expect(await err()).toMatch(/`modle`; did you mean `model`\? \(available: agent, task, model, limits\)/);
     write('{ "cases": [{ "name": "a", "task": "x" }] }');
     expect(await err()).toMatch(/neither `checks` nor `expect`/);
     write('{ "cases": [{ "name": "a", "task": "x", "fixture": "gone", "expect": { "includes": ["y"] } }] }');
@@ -185,10 +224,13 @@ describe('retinue eval', () => {
     write('{ "cases": [{ "name": "a", "task": "x", "expect": { "includes": ["y"] } }] }');
     expect(await err('--replay')).toMatch(/there is no finished eval `wrong` to judge again/);
     expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);
+    expect((await place.run('eval', 'wrong.json')).err).toMatch(/script\.json: runs/);
+    expect((await place.run('eval', 'list')).out).not.toContain('wrong');
     // The script has no entry for it: that is no failure of the agent.
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify({ runs: [{ when: { task: 'other' }, steps: [] }] }));
     const report = await evaluate(place, 'wrong.json', '--fail-under', '0');
     expect(report).toMatchObject({ code: 1, results: [{ verdict: 'error', reason: expect.stringContaining('script') }] });
-    expect(await err()).toMatch(/no case could be judged: not started: .*script/);
+    expect(await err()).toMatch(/no case could be judged: script: .*script/);
     expect((await place.run('eval', 'show')).code).toBe(0);
   }, 120_000);
 });

@@ -205,7 +205,8 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
     flows: {
       list: async ({ workspace }) => listFlowFiles(workspace, env),
       find: async ({ workspace }, given) => findFlowFile(given, { workspace, cwd }),
-      start: async (api, { workspace }, { file, input, options }) => api.flow(await openFlows(workspace, env).open(file), input, options),
+      start: async (api, { workspace }, { file, input, options }) =>
+        api.flow(await openFlows(workspace, env, api).open(file), input, options),
     },
     trust: {
       list: async () => listTrust(env),
@@ -297,7 +298,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
       save: missing('models'),
     },
     flows: { list: async () => [], find: missing('flows'), start: missing('flows') },
-    evals: { prepare: missing('evals'), planReplay: missing('evals'), start: missing('evals') },
+    evals: { prepare: missing('evals'), planReplay: missing('evals'), checkNames: missing('evals'), start: missing('evals') },
     trust: { list: async () => [], add: async () => {}, revoke: async () => [] },
     questionList: { shownAt: async () => null, save: async () => {} },
     testNotification: async () => [],

@@ -2,6 +2,7 @@ import type { Api } from '../../api/api.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { EvalInput } from '../../contract/eval.ts';
 import { lowestRate, summarise } from '../../evals/compare.ts';
+import { canonical } from '../../text/canonical.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
@@ -13,7 +14,17 @@ import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
 import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
-import { evalLabel, isFinished, listEvals, readEval, readRecordedRun, type StoredEval, toRecord } from '../session/evals.ts';
+import {
+  evalLabel,
+  hasVerdict,
+  isFinished,
+  listEvals,
+  readEval,
+  readRecordedRun,
+  type StoredEval,
+  toEarlierEval,
+  toRecord,
+} from '../session/evals.ts';
 import { withApi, withLocalApi } from '../session/open-api.ts';
 import { runToEnd } from '../session/run-to-end.ts';
 
@@ -99,9 +110,10 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
   return withLocalApi(io, { flags, agents: { chosen: undefined }, drive: true, startsRuns: true }, async (api, settings) => {
     const given = await io.evals.prepare({ file, text, choice, settings });
     const stored = await listEvals(api, given.name);
-    const last = stored.find(isFinished) ?? null;
+    const last = stored.find(hasVerdict) ?? null;
     const input = isReplay ? await planReplay(given, last, api, io) : given;
     const open = args.has('new') ? null : findUnfinished(stored, input);
+    if (!open) await io.evals.checkNames(api, input, settings);
     reportOthers(io, stored, open);
     let runId: string | null = null;
     const begin = async () => {
@@ -129,10 +141,6 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
   });
 }
 
-function hasVerdict({ results }: StoredEval): boolean {
-  return results.some(({ verdict }) => verdict === 'passed' || verdict === 'failed');
-}
-
 /** An eval that says nothing about any agent or model is no success. */
 function reportNoVerdict({ results }: StoredEval, io: Io): number {
   const reason = results.find((each) => each.reason !== null)?.reason ?? 'there are no results';
@@ -142,13 +150,14 @@ function reportNoVerdict({ results }: StoredEval, io: Io): number {
 
 function planReplay(input: EvalInput, last: StoredEval | null, api: Api, io: Io): Promise<EvalInput> {
   if (!last) throw new RetinueError('usage', `there is no finished eval \`${input.name}\` to judge again; run it without --replay first`);
-  return io.evals.planReplay(input, { id: last.runId, record: toRecord(last) }, (runId) => readRecordedRun(api, runId));
+  return io.evals.planReplay(input, toEarlierEval(last), (runId) => readRecordedRun(api, runId));
 }
 
-/** The same cases, agents, models and repeats, and not ended. */
+/** The same cases, agents, models and repeats, and not ended. Canonical, because what is stored has other orders of keys than a file. */
 function findUnfinished(stored: StoredEval[], input: EvalInput): StoredEval | null {
-  const identity = ({ concurrency: _, ...rest }: EvalInput) => JSON.stringify(rest);
-  return stored.find((each) => each.outcome === null && identity(each.input) === identity(input)) ?? null;
+  const identity = ({ concurrency: _, ...rest }: EvalInput) => canonical(rest);
+  const wanted = identity(input);
+  return stored.find((each) => each.outcome === null && identity(each.input) === wanted) ?? null;
 }
 
 function reportOthers(io: Io, stored: StoredEval[], open: StoredEval | null): void {
@@ -210,7 +219,8 @@ async function show(args: Args, io: Io, given: string | undefined): Promise<numb
     const id = given === undefined ? finished[0]?.runId : await api.find(given);
     const done = finished.find(({ runId }) => runId === id);
     if (!done) throw new RetinueError('usage', given === undefined ? 'there is no finished eval' : `${given} is not a finished eval`);
-    const before = finished.slice(finished.indexOf(done) + 1).find(({ input }) => input.name === done.input.name) ?? null;
+    const before =
+      finished.slice(finished.indexOf(done) + 1).find((each) => each.input.name === done.input.name && hasVerdict(each)) ?? null;
     return report({ io, args, done, last: before, failUnder: parsePercent(args.value('fail-under')) });
   });
 }

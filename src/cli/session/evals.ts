@@ -4,7 +4,7 @@ import { EvalInput, EvalReport, type EvalResult, evalFlowName } from '../../cont
 import type { Fact } from '../../contract/fact.ts';
 import type { RecordedOutcome } from '../../contract/outcome.ts';
 import type { EvalRecord } from '../../evals/compare.ts';
-import type { RecordedRun } from '../../evals/replay.ts';
+import type { EarlierEval, RecordedRun } from '../../evals/replay.ts';
 
 /** The label of a root: it finds evals without reading every log. */
 export function evalLabel(name: string): string {
@@ -21,6 +21,8 @@ export interface StoredEval {
   results: EvalResult[];
   /** Attempts that have ended. */
   done: number;
+  /** Of an eval that judges recorded work: the run that judged, by the run that had done the work. */
+  judges: ReadonlyMap<string, string>;
 }
 
 /** `name`: only those of this name. */
@@ -53,6 +55,11 @@ export async function readEval(api: Api, runId: string): Promise<StoredEval | nu
     outcome,
     results: report.success ? report.data.results : [],
     done: facts.filter((fact) => fact.type === 'child.ended').length,
+    judges: new Map(
+      facts.flatMap((fact) =>
+        fact.type === 'child.created' && fact.data.continues !== undefined ? [[fact.data.continues, fact.data.childId] as const] : [],
+      ),
+    ),
   };
 }
 
@@ -60,17 +67,33 @@ export function isFinished({ outcome, results }: StoredEval): boolean {
   return outcome?.success === true && results.length > 0;
 }
 
+/** Whether a case was judged. Others are not compared with an eval in which none was, and do not judge its runs again. */
+export function hasVerdict({ results }: StoredEval): boolean {
+  return results.some(({ verdict }) => verdict === 'passed' || verdict === 'failed');
+}
+
 export function toRecord({ input, results }: StoredEval): EvalRecord {
   return { input, results };
+}
+
+export function toEarlierEval(stored: StoredEval): EarlierEval {
+  return { id: stored.runId, record: toRecord(stored), judges: stored.judges };
 }
 
 /** What the log says about a run that is to be judged again. */
 export async function readRecordedRun(api: Api, runId: string): Promise<RecordedRun> {
   const facts = ((await api.logs(runId)) as Fact[]).filter((fact) => 'data' in fact);
+  const [created] = facts;
+  const checks = created?.type === 'run.created' ? (created.data.brief.checks ?? []) : [];
   const ended = facts.find((fact) => fact.type === 'run.ended');
   const outcome = ended?.type === 'run.ended' ? ended.data.outcome : null;
   return {
     isDone: outcome?.success === true || outcome?.error?.code === 'check_failed',
-    checks: facts.flatMap((fact) => (fact.type === 'check.finished' ? [fact.data] : [])),
+    verdicts: facts.flatMap((fact) => {
+      const check = fact.type === 'check.finished' ? checks[fact.data.index] : undefined;
+      if (fact.type !== 'check.finished' || !check) return [];
+      const { status, output } = fact.data;
+      return status === 'passed' || status === 'failed' ? [{ check, passed: status === 'passed', output }] : [];
+    }),
   };
 }
