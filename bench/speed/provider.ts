@@ -22,7 +22,8 @@ const server = createServer((request, response) => {
     else setTimeout(send, delay, response, body);
   });
 });
-server.keepAliveTimeout = 60_000;
+// Longer than the turns of the other programs, and short enough that thousands of idle connections of each do not use up the limit of open files.
+server.keepAliveTimeout = 15_000;
 server.on('connection', (socket) => socket.setNoDelay(true));
 server.listen({ port: 0, host: '127.0.0.1', backlog: 8192 }, () => {
   process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
