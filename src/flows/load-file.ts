@@ -1,4 +1,5 @@
-// Loads the definition of a flow from its graph: Node gets exactly the bytes that were hashed, and no other local file.
+// Loads the definition of a flow from its graph: Node gets the sources that were hashed, with at most the guard of import-meta.ts in front, and no other
+// local file.
 import { createRequire, registerHooks } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
