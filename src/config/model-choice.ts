@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { ListedModel } from '../contract/http.ts';
+import { withContextWindows } from '../kernel/context-windows.ts';
 import { anyAgent } from '../kernel/model-routes.ts';
 import { findModelOptions, listOllamaModels } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
@@ -83,7 +84,8 @@ export async function checkModel(settings: Settings, name: string, env: Env): Pr
 
 function resolveModel(settings: Settings, name: string, env: Env): Promise<ModelHandle> {
   const requester = { runId: 'check', rootId: 'check', workspace: settings.workspace, agent: 'general', label: null, task: probeTask };
-  return withPrices(createNamedModels(env, settings.providers), settings.prices).resolve(name, requester);
+  const models = withPrices(createNamedModels(env, settings.providers), settings.prices);
+  return withContextWindows(models, settings.compaction).resolve(name, requester);
 }
 
 /** Writes `model` into the user's own configuration and returns its path. Other settings stay. Throws `invalid_config` if the file is invalid. */

@@ -1,6 +1,6 @@
 // What a model call needs besides its request: how much to think, how long the provider keeps its cache, and the price of both.
 import type { Effort } from '../contract/effort.ts';
-import type { CallSettings, ModelHandle, Price } from '../ports/model.ts';
+import type { CallSettings, ModelHandle, Price, Thinking } from '../ports/model.ts';
 import { isoToMs } from '../text/instant.ts';
 import { effortOf } from './effort.ts';
 import type { Run } from './run.ts';
@@ -9,6 +9,8 @@ import { cacheLifetimeMs } from './state.ts';
 
 export interface CallPlan {
   effort: Effort | null;
+  /** As the effort sets it; null if nothing does. */
+  thinking: Thinking | null;
   settings: CallSettings;
   price: Price | null;
 }
@@ -24,6 +26,7 @@ export function planCall(
   const long = model.longCache && wantsLongCache(run, model, settings.promptCache ?? 'auto', clock.now()) ? model.longCache : null;
   return {
     effort: told?.effort ?? null,
+    thinking: told?.thinking ?? null,
     settings: mergeSettings(told?.settings, long?.settings),
     price: long ? long.price : model.price,
   };

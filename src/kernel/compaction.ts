@@ -61,12 +61,16 @@ export function canCompact(state: RunState): boolean {
   return hasOpenHistory(state) || splitEntries(state).replaced.some((entry) => entry.kind === 'assistant');
 }
 
-/** Whether the last compaction, or the last attempt, is long enough ago for the runtime to try again on its own. */
-export function isCompactionDue(state: RunState): boolean {
-  const { turns, compactedAt, compactionFailedAt } = state.guards;
+/**
+ * Whether the runtime may try on its own: not soon after an attempt that failed, or that left more than `aim` tokens. The latter waits only while there is
+ * room for a summary.
+ */
+export function isCompactionDue(state: RunState, { aim, isFull }: { aim: number; isFull: boolean }): boolean {
+  const { turns, compactedAt, compactedTo, compactionFailedAt } = state.guards;
   const { retryAfterTurns = 0 } = loopVersionOf(state).compaction ?? {};
-  const hasFailedLately = compactionFailedAt !== null && turns - compactionFailedAt < retryAfterTurns;
-  return !hasFailedLately && (compactedAt === null || turns > compactedAt);
+  const isRecent = (turn: number | null, forTurns = retryAfterTurns) => turn !== null && turns - turn < forTurns;
+  const hasHelped = compactedTo === null || compactedTo <= aim;
+  return !isRecent(compactionFailedAt) && !isRecent(compactedAt, hasHelped || isFull ? 1 : retryAfterTurns);
 }
 
 /** The entries of the request for a summary. After a refusal, only those that it replaces: everything together was too long. */

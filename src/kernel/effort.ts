@@ -4,7 +4,7 @@ import type { Brief } from '../contract/brief.ts';
 import type { Effort } from '../contract/effort.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
-import type { CallSettings, ModelHandle } from '../ports/model.ts';
+import { type CallSettings, type ModelHandle, noThinking, type Thinking } from '../ports/model.ts';
 import { formatEffort } from '../text/effort.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -41,13 +41,15 @@ export function admitEffort({ brief, agent, parent, settings, model, external }:
 
 function planEffort(model: ModelHandle, effort: Effort) {
   if (model.planEffort) return model.planEffort(effort);
-  return effort === 'none' ? ({ ok: true, settings: {}, note: null } as const) : ({ ok: false, why: 'it has no effort setting' } as const);
+  return effort === 'none'
+    ? ({ ok: true, settings: {}, thinking: noThinking, note: null } as const)
+    : ({ ok: false, why: 'it has no effort setting' } as const);
 }
 
 /** How this model is told the effort of the run; null if it cannot be told, or is only a helper of the run. */
-export function effortOf(run: Run, model: ModelHandle): { effort: Effort; settings: CallSettings } | null {
+export function effortOf(run: Run, model: ModelHandle): { effort: Effort; settings: CallSettings; thinking: Thinking } | null {
   const { effort } = run.state.created.data;
   if (effort === undefined) return null;
   const plan = planEffort(model, effort);
-  return plan.ok ? { effort, settings: plan.settings } : null;
+  return plan.ok ? { effort, settings: plan.settings, thinking: plan.thinking } : null;
 }

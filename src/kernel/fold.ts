@@ -117,6 +117,7 @@ const reducers: Reducers = {
     // After a tool call that was cut off, an answer alone is no progress: it may call the tool that kills its process again.
     if (!guards.isCutOff) guards.takeovers = 0;
     if (purpose === 'turn') guards.turns++;
+    if (guards.compactedAt !== null) guards.compactedTo ??= data.usage.input;
     if (data.content.length > 0) conversation.entries.push({ kind: 'assistant', content: data.content });
     const text = contentToText(data.content);
     if (text !== '') conversation.texts.push(text);
@@ -226,6 +227,7 @@ const reducers: Reducers = {
     state.phase = phase.last.name === 'asking' ? { ...phase.last, failure: null } : phase.last;
     applyCompaction(state, data);
     state.guards.compactedAt = state.guards.turns;
+    state.guards.compactedTo = null;
     addTaint(state, data.taint);
   },
   'cancel.asked': (state, data) => {

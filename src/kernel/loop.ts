@@ -87,7 +87,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
     const isRefused = loop.compactionRefusedAt === state.guards.turns;
     const context = planContext(
       run,
-      { model: loop.model, requestBytes: request.bytes, isRefused: isRefused || purpose !== 'turn' },
+      { model: loop.model, thinking: loop.plan.thinking, requestBytes: request.bytes, isRefused: isRefused || purpose !== 'turn' },
       loop.services,
     );
     if (context.do === 'compact') return compact(loop);

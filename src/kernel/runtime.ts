@@ -19,6 +19,7 @@ import type { ClientOptions } from './admission.ts';
 import { carryOutPlan, type PlannedChanges } from './apply.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
 import { ownRunsOnly } from './client-reach.ts';
+import { withContextWindows } from './context-windows.ts';
 import { createStarter, openClient, startFlow } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
 import { createDialects } from './dialect-services.ts';
@@ -110,6 +111,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const shareBudgets = createBudgetSharing({ store, owner, clock, deadlines, ids });
   const services: Services = {
     ...options,
+    models: withContextWindows(options.models, options.settings.compaction),
     owner,
     originalsKey: ids.key(),
     journal,

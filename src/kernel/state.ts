@@ -94,6 +94,8 @@ export interface RunState {
     turns: number;
     /** The turns after which the conversation was last compacted, and could not be; null if never. */
     compactedAt: number | null;
+    /** Tokens of the first request after the last compaction. */
+    compactedTo: number | null;
     compactionFailedAt: number | null;
     nudged: { empty: number; cut: number; result: number; summary: number };
     /** Keys of the latest tool calls, and how often they repeat. */
@@ -161,6 +163,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     guards: {
       turns: 0,
       compactedAt: null,
+      compactedTo: null,
       compactionFailedAt: null,
       nudged: { empty: 0, cut: 0, result: 0, summary: 0 },
       recent: [],

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { RetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ModelRequester } from '../ports/model.ts';
+import { type ModelRequester, noThinking } from '../ports/model.ts';
 import { rejectOnAbort, streamAnswer } from './answer-stream.ts';
 import type { Provider } from './models.ts';
 import { createPriceFunction } from './prices.ts';
@@ -48,7 +48,7 @@ export function createScriptModels(options: { clock: Clock; readFile?: (path: st
       maxOutputTokens,
       price: price === undefined ? null : createPriceFunction(price),
       // A script does not think, but its steps can expect an effort.
-      planEffort: (effort) => ({ ok: true, settings: effortToSettings(effort), note: null }),
+      planEffort: (effort) => ({ ok: true, settings: effortToSettings(effort), thinking: noThinking, note: null }),
       finished(runId) {
         const unused = progress.findUnused(run);
         if (runId === run.rootId) trees.delete(key);

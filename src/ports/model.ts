@@ -39,7 +39,15 @@ export type Price = (usage: Usage, written?: number | null) => number | null;
 export type CallSettings = Pick<LanguageModelV4CallOptions, 'reasoning' | 'providerOptions'>;
 
 /** `note`: what is used instead of the wanted effort, if the model does not have exactly that. `why`: as the end of a sentence about the model. */
-export type EffortPlan = { ok: true; settings: CallSettings; note: string | null } | { ok: false; why: string };
+export type EffortPlan = { ok: true; settings: CallSettings; thinking: Thinking; note: string | null } | { ok: false; why: string };
+
+/** About how much a model may think in a call. `isExtra`: the provider's limit of the output does not include it. */
+export interface Thinking {
+  tokens: number;
+  isExtra: boolean;
+}
+
+export const noThinking: Thinking = { tokens: 0, isExtra: false };
 
 export interface LongCache {
   settings: CallSettings;

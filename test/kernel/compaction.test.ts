@@ -2,56 +2,15 @@
 import { APICallError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { createNoteReader, type NoteReaderOptions, noteName } from '../../examples/demo/long/model.ts';
-import type { Draft, Fact, FactOf, FactType } from '../../src/contract/fact.ts';
+import type { Draft, Fact, FactOf } from '../../src/contract/fact.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { ModelHandle } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
+import { compactionsAsked, factsOf, noteFiles, notes, type Reader, readerWorld, task, window } from '../support/note-reader.ts';
 import { handleOf } from '../support/recording-model.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
-
-const window = 8000;
-const notes = 60;
-
-function noteFiles(count = notes): Record<string, string> {
-  const filler = 'Nothing of importance happened on this day. '.repeat(9);
-  return Object.fromEntries(
-    Array.from({ length: count }, (_, i) => [noteName(i + 1), i === 0 ? 'The code word is heron-7.' : `Note ${i + 1}. ${filler}`]),
-  );
-}
-
-interface Reader extends Partial<NoteReaderOptions> {
-  handle?: Partial<ModelHandle>;
-  world?: WorldOptions;
-}
-
-/** A runtime whose only model reads notes; `prompts` has each request. */
-async function readerWorld({ handle, world, ...given }: Reader = {}) {
-  const reader = createNoteReader({ notes, window, ...given });
-  const prompts: string[][] = [];
-  const doStream: typeof reader.model.doStream = (options) => {
-    prompts.push(options.prompt.map((message) => JSON.stringify(message)));
-    return reader.model.doStream(options);
-  };
-  const model = handleOf({ ...reader.model, doStream }, { contextWindow: window, price: () => 0.001, ...handle });
-  const made = await createWorld({
-    files: noteFiles(),
-    limits: { maxTurns: 1000 },
-    ...world,
-    options: { models: { resolve: async () => model }, ...world?.options },
-    settings: { model: 'test/test', ...world?.settings },
-  });
-  return { world: made, reader, prompts, model };
-}
-
-const task = { task: 'Read the notes.', agent: 'explore' };
-
-function factsOf<T extends FactType>(facts: Fact[], type: T): FactOf<T>[] {
-  return facts.filter((fact) => fact.type === type) as unknown as FactOf<T>[];
-}
-
-const compactionsAsked = (facts: Fact[]) => factsOf(facts, 'model.asked').filter(({ data }) => data.purpose === 'compact');
 
 async function runToEnd(world: World) {
   const run = await world.runtime.start(task);

@@ -51,6 +51,7 @@ function findAnthropicAbility(modelId: string): EffortAbility {
     min: 1024,
     max,
     canStop: true,
+    isExtra: true,
     toSettings: (tokens) =>
       anthropicSettings({ thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens } }),
   };
@@ -102,6 +103,7 @@ function findGoogleAbility(modelId: string): EffortAbility {
       by: 'tokens',
       min: isPro ? 128 : 512,
       canStop: !isPro,
+      isExtra: false,
       max: isPro ? 32_768 : 24_576,
       toSettings: (thinkingBudget) => googleSettings({ thinkingBudget }),
     };

@@ -1,14 +1,17 @@
 // From an effort to the settings of a provider. A level that a model lacks is replaced by the nearest one, and the plan says so.
 import { type Effort, type EffortLevel, effortLevels } from '../../contract/effort.ts';
-import type { CallSettings, EffortPlan } from '../../ports/model.ts';
+import { type CallSettings, type EffortPlan, noThinking } from '../../ports/model.ts';
 
 /** How a model can be told how much to think. */
 export type EffortAbility =
   /** It does not think. */
   | { by: 'nothing' }
   | { by: 'levels'; levels: readonly EffortLevel[]; toSettings(level: EffortLevel): CallSettings }
-  /** `canStop`: 0 tokens turn thinking off. */
-  | { by: 'tokens'; min: number; max: number; canStop: boolean; toSettings(tokens: number): CallSettings };
+  /** `canStop`: 0 tokens turn thinking off. `isExtra`: they are not part of the output limit. */
+  | { by: 'tokens'; min: number; max: number; canStop: boolean; isExtra: boolean; toSettings(tokens: number): CallSettings };
+
+/** The most that a model is expected to think at its highest level. */
+const mostThinkingTokens = 32_000;
 
 /** The thinking tokens of levels, for models that take only tokens. `max` is the most that the model takes. */
 const levelTokens: Record<EffortLevel, number> = {
@@ -24,7 +27,9 @@ const levelTokens: Record<EffortLevel, number> = {
 export function planEffort(ability: EffortAbility, effort: Effort): EffortPlan {
   switch (ability.by) {
     case 'nothing':
-      return effort === 'none' ? { ok: true, settings: {}, note: null } : { ok: false, why: 'it is no thinking model' };
+      return effort === 'none'
+        ? { ok: true, settings: {}, thinking: noThinking, note: null }
+        : { ok: false, why: 'it is no thinking model' };
     case 'levels':
       return planLevel(ability, effort);
     case 'tokens':
@@ -35,7 +40,12 @@ export function planEffort(ability: EffortAbility, effort: Effort): EffortPlan {
 function planLevel({ levels, toSettings }: Extract<EffortAbility, { by: 'levels' }>, effort: Effort): EffortPlan {
   if (typeof effort === 'number') return { ok: false, why: `it takes a level instead of tokens: ${levels.join(', ')}` };
   const level = findNearest(levels, effort);
-  return { ok: true, settings: toSettings(level), note: level === effort ? null : `it has no \`${effort}\`, so \`${level}\` is used` };
+  return {
+    ok: true,
+    settings: toSettings(level),
+    thinking: { tokens: Math.min(levelTokens[level], mostThinkingTokens), isExtra: false },
+    note: level === effort ? null : `it has no \`${effort}\`, so \`${level}\` is used`,
+  };
 }
 
 /** The next lower level, else the next higher one. `none` is never a replacement: it would turn thinking off. */
@@ -46,13 +56,14 @@ function findNearest(levels: readonly EffortLevel[], wanted: EffortLevel): Effor
   return order.find((level) => levels.includes(level)) ?? (levels[0] as EffortLevel);
 }
 
-function planTokens({ min, max, canStop, toSettings }: Extract<EffortAbility, { by: 'tokens' }>, effort: Effort): EffortPlan {
+function planTokens({ min, max, canStop, isExtra, toSettings }: Extract<EffortAbility, { by: 'tokens' }>, effort: Effort): EffortPlan {
   const wanted = typeof effort === 'number' ? effort : levelTokens[effort];
   const tokens = wanted === 0 && canStop ? 0 : Math.min(max, Math.max(min, wanted));
   const isExact = typeof effort === 'number' || effort === 'none' ? tokens === wanted : true;
   return {
     ok: true,
     settings: toSettings(tokens),
+    thinking: { tokens, isExtra },
     note: isExact ? null : `it takes ${min} to ${max} thinking tokens, so ${tokens} are used`,
   };
 }
