@@ -18,6 +18,7 @@ export function createFactDescriber(): (fact: Fact) => string {
   const checks = new Map<string, string>();
   /** The tokens before a compaction, by run. The next answer has the tokens after it. */
   const compactedFrom = new Map<string, number>();
+  const summaries = createSummaryTracker();
   const counter = createTreeCounter();
   return (fact) => {
     counter.add(fact);
@@ -35,7 +36,30 @@ export function createFactDescriber(): (fact: Fact) => string {
     if (fact.type === 'check.finished') checks.delete(checkKey);
     if (fact.type === 'model.answered') compactedFrom.delete(fact.runId);
     if (fact.type === 'context.compacted' && fact.data.usage) compactedFrom.set(fact.runId, fact.data.usage.input);
-    return sanitizeLine(text);
+    return sanitizeLine(join(summaries.add(fact), text));
+  };
+}
+
+/** Says with the next fact of a run that its summary was not used: the log has no fact of its own for that. */
+function createSummaryTracker(): { add(fact: Fact): string } {
+  const asked = new Set<string>();
+  /** Runs whose last fact is a summary, and whether it has text. */
+  const hasText = new Map<string, boolean>();
+  return {
+    add(fact) {
+      const { runId } = fact;
+      const wasText = hasText.get(runId);
+      hasText.delete(runId);
+      if (fact.type === 'model.asked' && fact.data.purpose === 'compact') asked.add(runId);
+      else if (fact.type === 'model.asked' || fact.type === 'model.failed') asked.delete(runId);
+      if (fact.type === 'model.answered' && asked.delete(runId))
+        hasText.set(
+          runId,
+          fact.data.content.some((part) => part.type === 'text' && part.text !== ''),
+        );
+      if (wasText === undefined || fact.type === 'context.compacted') return '';
+      return wasText ? 'the summary saved too little, so it was not used' : 'the summary was empty, so it was not used';
+    },
   };
 }
 
@@ -153,7 +177,7 @@ function describeRetry({ again, fallback, next }: FactData['model.failed']): str
 /** Why a run changed to a cheaper model. */
 export function describeShortage({ of, neededUsd, leftUsd }: NonNullable<FactData['model.asked']['instead']>): string {
   const left = leftUsd === null ? 'the budget has too little left' : `the budget has ${formatCost(leftUsd)} left`;
-  return `${left}, and a call of ${of} needs about ${formatCost(neededUsd)}`;
+  return `${left}, and a call of ${of} needs about ${formatCost(neededUsd)}, besides a reserve for a last answer`;
 }
 
 function describeCheck({ agent, command }: FactData['check.started']): string {
@@ -207,6 +231,10 @@ export function createProgressDescriber(): (fact: Fact) => string | null {
         return `${id} child ${text}`;
       case 'model.failed':
         return `${id} model ${text}`;
+      case 'context.compacted':
+        return `${id} compacted · ${text}`;
+      case 'context.pruned':
+        return `${id} pruned · ${text}`;
       case 'message.received':
         return `${id} message ${text}`;
       case 'cancel.asked':

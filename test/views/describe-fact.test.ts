@@ -1,9 +1,20 @@
 // Facts as lines of text: `logs`, and progress without a terminal.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
+import { noteName, writeHandOver } from '../../examples/demo/long/model.ts';
+import type { Fact } from '../../src/contract/fact.ts';
 import type { Json } from '../../src/contract/json.ts';
 import { describeCall } from '../../src/views/describe-call.ts';
-import { createFactDescriber } from '../../src/views/describe-fact.ts';
+import { createFactDescriber, createProgressDescriber } from '../../src/views/describe-fact.ts';
 import { fact } from '../cli/samples.ts';
+import { readerWorld, task } from '../support/note-reader.ts';
+
+type Prompt = LanguageModelV4CallOptions['prompt'];
+
+/** Results that are long enough to be removed. */
+const longNotes = Object.fromEntries(
+  Array.from({ length: 30 }, (_, i) => [noteName(i + 1), `The code word is heron-7. ${'x'.repeat(i % 3 === 0 ? 900 : 400)}`]),
+);
 
 describe('a call in a few words', () => {
   const table: [tool: string, input: Json, text: string][] = [
@@ -57,4 +68,28 @@ it('a result of a check names its command, or its reviewer and what that must fi
   started(2, 'It is short.', 'review');
   expect(finished(2)).toBe('round 1 · review by review · It is short. · failed · why');
   expect(finished(0, 2)).toBe('round 2 · failed · why');
+});
+
+describe('a compaction', () => {
+  const linesOf = async (summarize: (prompt: Prompt) => string, describeFact: (fact: Fact) => string | null) => {
+    const { world } = await readerWorld({ notes: 30, summarize, world: { files: longNotes } });
+    await using _ = world;
+    await (await world.runtime.start(task)).outcome;
+    return world.facts.map(describeFact).filter((line) => line !== null);
+  };
+
+  it.each([
+    ['the summary was empty, so it was not used', () => ''],
+    ['the summary saved too little, so it was not used', () => 'long '.repeat(9_000)],
+  ])('that changed nothing says why: %s', async (why, summarize) => {
+    const lines = await linesOf(summarize, createFactDescriber());
+    expect(lines.filter((line) => line.includes(why)).length).toBeGreaterThan(0);
+    expect(lines.find((line) => line.includes(why))).toMatch(/old tool results? removed|turn \d+/);
+  });
+
+  it('is a line of the progress', async () => {
+    const lines = await linesOf(writeHandOver, createProgressDescriber());
+    expect(lines.some((line) => / compacted · .* tokens before/.test(line))).toBe(true);
+    expect(lines.some((line) => line.includes('was not used'))).toBe(false);
+  });
 });
