@@ -16,6 +16,7 @@ import { clientLimits, effectiveLimits, limitsForChildren, type ParentLimits } f
 import { unknownNameMessage } from '../text/suggest.ts';
 import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
+import { thrownToText } from './call-rights.ts';
 import { assertChecksAllowed, authorRights } from './check-rights.ts';
 import { type ClientReach, clientTag } from './client-reach.ts';
 import { limitUnpricedCost, unknownPriceError } from './cost-limit.ts';
@@ -105,7 +106,8 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
   const { effort, notices: effortNotices } = admitEffort({ brief, agent, parent, settings, model, external });
-  const allNotices = [...limitUnpricedCost(limits, model, parent), ...effortNotices, ...notices];
+  const summaryNotices = parent?.work ? [] : await checkSummaryModel(requester, deps);
+  const allNotices = [...limitUnpricedCost(limits, model, parent), ...effortNotices, ...summaryNotices, ...notices];
   // What an external agent writes is never written into the files of others.
   const isWriter = external !== undefined && offered.some((tool) => ['write', 'edit', 'bash'].includes(tool));
   const hasOwnFiles = isWriter || brief.fixture !== undefined;
@@ -147,6 +149,16 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
     ...(request.trace && { trace: request.trace }),
   };
   return { created, work: { agent, model, fallbacks: names.slice(1), tools, check }, blobs: [definition] };
+}
+
+/** Without the model that is configured for summaries, runs use their own. */
+async function checkSummaryModel(requester: ModelRequester, { models, settings }: AdmissionDeps): Promise<string[]> {
+  const name = settings.compaction?.model;
+  if (name === undefined) return [];
+  return models.resolve(name, requester).then(
+    () => [],
+    (error: unknown) => [`\`compaction.model\` has no effect: ${thrownToText(error)}`],
+  );
 }
 
 /** Omitted fields behave as for a library scope, which sees only its own runs. */

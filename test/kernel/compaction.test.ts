@@ -2,6 +2,7 @@
 import { APICallError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { createNoteReader, type NoteReaderOptions, noteName } from '../../examples/demo/long/model.ts';
+import { RetinueError } from '../../src/contract/error.ts';
 import type { Draft, Fact, FactOf } from '../../src/contract/fact.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { ModelHandle } from '../../src/ports/model.ts';
@@ -164,6 +165,27 @@ describe('the configuration', () => {
     expect(small).toBeLessThan(late);
     expect(await first({ enabled: false, models: { 'test/test': { contextWindow: 7000 } } })).toBe(0);
   }, 30_000);
+
+  it('says so if the model for the summaries is not available; the run writes them itself', async () => {
+    const { world, model } = await readerWorld({
+      world: {
+        options: {
+          models: {
+            resolve: async (name) => {
+              if (name === 'test/test') return model;
+              throw new RetinueError('unknown_model', `there is no model ${name}`);
+            },
+          },
+        },
+        settings: { compaction: { model: 'nosuch/model' } },
+      },
+    });
+    await using _ = world;
+    await runToEnd(world);
+    const notices = factsOf(world.facts, 'run.created').flatMap(({ data }) => data.notices);
+    expect(notices).toContain('`compaction.model` has no effect: there is no model nosuch/model');
+    expect(new Set(compactionsAsked(world.facts).map(({ data }) => data.model))).toEqual(new Set(['test/test']));
+  });
 
   it('names a model for the summaries; the run keeps its own', async () => {
     const cheap = createNoteReader({ notes, window: 100_000 });
