@@ -8,6 +8,7 @@ const newestVersions: { [T in FactType]?: number } = {
   'child.created': 2,
   'child.ended': 4,
   'context.compacted': 2,
+  'flow.returned': 2,
   'model.asked': 4,
   'model.failed': 2,
   'run.created': 10,
@@ -54,6 +55,8 @@ export function factVersionOf({ type, data }: Draft): number {
       return data.change === undefined ? 1 : 2;
     case 'context.compacted':
       return data.model === undefined ? 1 : 2;
+    case 'flow.returned':
+      return data.notices === undefined ? 1 : 2;
     case 'model.asked':
       if (data.effort !== undefined || data.instead !== undefined) return 4;
       return data.purpose === 'compact' ? 3 : data.budget === undefined ? 1 : 2;

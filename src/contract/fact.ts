@@ -269,8 +269,8 @@ const createFactData = () => ({
     value: z.custom<Json>().optional(),
     error: z.strictObject({ name: z.string(), message: z.string(), code: z.string().optional() }).optional(),
   }),
-  /** The return value of a flow's program. */
-  'flow.returned': z.strictObject({ value: z.custom<Json>().optional() }),
+  /** The return value of a flow's program. `notices`: what the user should know about its end. Since version 2. */
+  'flow.returned': z.strictObject({ notices: z.array(z.string()).optional(), value: z.custom<Json>().optional() }),
   /** An acceptance check of the brief, by its index there. `round` counts from 1. */
   'check.started': z.strictObject({
     ...checkRef,

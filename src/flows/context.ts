@@ -1,4 +1,5 @@
 // The `flow` that a program gets: typed and composed from the recorded steps of the kernel.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { FlowSteps } from '../ports/flow.ts';
@@ -6,20 +7,32 @@ import type { Flow, FlowBrief } from './definition.ts';
 import { parseWantedResult } from './result.ts';
 import { shortenLine } from './virtual-path.ts';
 
+/** The side effect that the current code belongs to. Code that it leaves behind, such as timers, still does when it has ended. */
+const currentEffect = new AsyncLocalStorage<{ flow: Flow; name: string; isRunning: boolean }>();
+
 const defaultStepMs = 600_000;
 const defaultAskMs = 86_400_000;
 const defaultConcurrency = 8;
 
 /** `hasLines`: steps are recorded with the source line of their call. */
 export function createFlow(steps: FlowSteps, { hasLines = true }: { hasLines?: boolean } = {}): Flow {
-  const lineOf = hasLines ? callerLine : () => '';
+  /** Returns the source line of the call. A side effect is not executed again after a crash, so steps that it begins would be missing then. */
+  function begin(method: (...args: never[]) => unknown): string {
+    const effect = currentEffect.getStore();
+    if (effect?.flow === flow && effect.isRunning) {
+      const problem = `flow.${method.name} was called inside the side effect of the step \`${effect.name}\``;
+      throw new RetinueError('usage', `${problem}, which is not executed again after a crash; call it before or after that step`);
+    }
+    return hasLines ? callerLine(method) : '';
+  }
+
   /** The step of each delegation, so that `any` can cancel it. */
   const delegated = new WeakMap<Promise<unknown>, number>();
 
   const flow: Flow = {
     workspace: steps.workspace,
     delegate<T>(brief: FlowBrief<T>) {
-      const at = lineOf(flow.delegate);
+      const at = begin(flow.delegate);
       const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
       const names = { name: brief.label ?? firstLine(brief.task), formerName: brief.label ?? brief.agent };
       const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { ...names, check }, at);
@@ -89,24 +102,33 @@ export function createFlow(steps: FlowSteps, { hasLines = true }: { hasLines?: b
     },
     step(name, effect, { idempotent = false, timeoutMs = defaultStepMs } = {}) {
       assertCount('timeoutMs', timeoutMs);
-      return steps.step(name, (signal) => effect({ signal }), { idempotent, timeoutMs }, lineOf(flow.step)) as never;
+      return steps.step(name, (signal) => runEffect(name, () => effect({ signal })), { idempotent, timeoutMs }, begin(flow.step)) as never;
     },
     ask(question, { timeoutMs = defaultAskMs } = {}) {
       assertCount('timeoutMs', timeoutMs);
-      return steps.ask(question, { timeoutMs }, lineOf(flow.ask));
+      return steps.ask(question, { timeoutMs }, begin(flow.ask));
     },
     sleep(ms) {
       if (!Number.isFinite(ms) || ms < 0) throw new RetinueError('usage', 'flow.sleep takes a number of milliseconds');
-      return steps.sleep(Math.round(ms), lineOf(flow.sleep));
+      return steps.sleep(Math.round(ms), begin(flow.sleep));
     },
-    log: (text) => steps.log(String(text), lineOf(flow.log)),
+    log: (text) => steps.log(String(text), begin(flow.log)),
     apply(runs) {
       const runIds = runs.map(({ runId }) => runId);
       const work = () => (runIds.length === 0 ? { applied: [], conflicts: [], left: [] } : steps.apply(runIds));
       // Changes that were applied already are not applied again.
-      return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, lineOf(flow.apply)) as never;
+      return steps.step('apply', work, { idempotent: true, timeoutMs: defaultStepMs }, begin(flow.apply)) as never;
     },
   };
+
+  async function runEffect(name: string, effect: () => unknown): Promise<unknown> {
+    const current = { flow, name, isRunning: true };
+    try {
+      return await currentEffect.run(current, effect);
+    } finally {
+      current.isRunning = false;
+    }
+  }
 
   function cancelOpen(promise: Promise<unknown>): void {
     const step = delegated.get(promise);

@@ -26,6 +26,8 @@ export interface FlowState {
   steps: StepState[];
   /** Steps with a result, in the order of the facts. The program gets their results in this order. */
   finished: StepState[];
+  /** What the user should know about the end of the program. */
+  notices: string[];
 }
 
 export function startStep(flow: FlowState, data: FactData['step.started']): void {
@@ -79,6 +81,15 @@ export function findOpenEffects(flow: FlowState | null): StepState[] {
 export function interruptedStepFacts(flow: FlowState | null, begun: { turn: number }[] | null): Draft[] {
   const cut = findOpenEffects(flow).filter(({ idempotent, step }) => !idempotent && (begun?.some(({ turn }) => turn === step) ?? true));
   return cut.map(({ step }) => ({ type: 'step.finished', data: { status: 'unknown', step } }));
+}
+
+/** Work that the program did not wait for, so that it may not be done. What the program has cancelled is left out. */
+export function describeOpenSteps({ steps }: FlowState, cancelled: ReadonlyMap<number, string>): string[] {
+  const open = steps.filter(({ kind, step, result }) => (kind === 'step' || kind === 'delegate') && !result && !cancelled.has(step));
+  return open.map(({ kind, step, name, at }) => {
+    const place = at === '' ? '' : ` at ${at}`;
+    return `step ${step}, \`${kind} ${name}\`${place}, had not ended when the program returned; await every step`;
+  });
 }
 
 /** True if the flow itself does nothing until a child, a person or a time is due. */

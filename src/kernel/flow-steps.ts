@@ -20,6 +20,8 @@ export interface FlowProgress {
   begun: number;
   /** Steps whose results the program waits for. */
   waiting: Map<number, (result: StepResult) => void>;
+  /** Delegations that the program has cancelled, with the reason. */
+  cancelled: Map<number, string>;
   /** Side effects that are under way. */
   effects: Set<Promise<unknown>>;
   /** How the program differs from the record; it gets no further results. */
@@ -33,7 +35,7 @@ const maxNameBytes = 2_000;
 export function createFlowSteps(run: Run, progress: FlowProgress, services: Services): FlowSteps {
   const { clock, deadlines, journal, redact, runs } = services;
   const flow = run.state.flow as FlowState;
-  const cancelled = new Map<number, string>();
+  const { cancelled } = progress;
   const isOver = () => progress.ends.signal.aborted || run.signal.aborted || progress.failure !== null;
 
   type NewStep = Pick<FactData['step.started'], 'kind' | 'name' | 'at'> & {

@@ -7,6 +7,7 @@
 import { RetinueError } from '../contract/error.ts';
 import { isoToMs } from '../text/instant.ts';
 import { copyJson, describeProgramError, toRecordedValue } from './flow-results.ts';
+import { describeOpenSteps, type FlowState } from './flow-state.ts';
 import { createFlowSteps, type FlowProgress } from './flow-steps.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
 import { completedEnding, createFailedEnding } from './outcome.ts';
@@ -27,7 +28,14 @@ export const driveFlow: Driver = async (run, services) => {
   const input = state.created.data.flow?.input;
   if (!program || input === undefined || !state.flow) throw new RetinueError('internal', `run ${run.id} has no program`);
   continueTimer(run, services);
-  const progress: FlowProgress = { begun: 0, waiting: new Map(), effects: new Set(), failure: null, ends: new AbortController() };
+  const progress: FlowProgress = {
+    begun: 0,
+    waiting: new Map(),
+    cancelled: new Map(),
+    effects: new Set(),
+    failure: null,
+    ends: new AbortController(),
+  };
   let end: ProgramEnd | null = null;
   void Promise.resolve()
     .then(() => program.run(createFlowSteps(run, progress, services), copyJson(input)))
@@ -61,7 +69,7 @@ function continueTimer(run: Run, { clock }: Services): void {
 /** Returns when the program has ended, the flow was stopped, or its steps are not those of the log. */
 async function deliverResults(run: Run, progress: FlowProgress, hasEnded: () => boolean, services: Services): Promise<void> {
   const { clock, deadlines } = services;
-  const { finished } = run.state.flow as NonNullable<Run['state']['flow']>;
+  const { finished } = run.state.flow as FlowState;
   const isOver = () => hasEnded() || progress.failure !== null || run.signal.aborted;
   for (let delivered = 0; ; ) {
     // The program runs until it waits for its steps.
@@ -110,7 +118,9 @@ async function endFlow(run: Run, progress: FlowProgress, end: ProgramEnd | null,
   if (!end?.ok) return { ending: describeProgramError(end?.error, redact) };
   try {
     const value = toRecordedValue(end.value, 'the return value', redact);
-    await run.record([{ type: 'flow.returned', data: value === undefined ? {} : { value } }]);
+    const notices = describeOpenSteps(run.state.flow as FlowState, progress.cancelled);
+    const data = { ...(notices.length > 0 && { notices }), ...(value !== undefined && { value }) };
+    await run.record([{ type: 'flow.returned', data }]);
     return { ending: completedEnding };
   } catch (error) {
     return { ending: describeProgramError(error, redact) };

@@ -249,7 +249,8 @@ const reducers: Reducers = {
     if (data.status !== 'unknown') state.guards.takeovers = 0;
     if (state.flow) finishStep(state.flow, data.step, factToResult(data));
   },
-  'flow.returned': (state, { value }) => {
+  'flow.returned': (state, { notices = [], value }) => {
+    state.flow?.notices.push(...notices);
     if (typeof value === 'string') state.conversation.texts.push(value);
     else state.data = value;
   },

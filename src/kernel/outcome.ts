@@ -102,6 +102,7 @@ export function stateToOutcome(
   const notices = [
     ...(missingTools === undefined ? [] : [missingTools]),
     ...(state.session?.notices ?? []),
+    ...(state.flow?.notices ?? []),
     ...(prepared?.notices ?? []),
     ...(saved?.notices ?? []),
   ];

@@ -186,7 +186,7 @@ export function initialState(fact: FactOf<'run.created'>): RunState {
     openChildren: 0,
     checks: null,
     reviews: sharedEmptyMap(),
-    flow: fact.data.kind === 'flow' ? { steps: [], finished: [] } : null,
+    flow: fact.data.kind === 'flow' ? { steps: [], finished: [], notices: [] } : null,
     tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
     costUsd: 0,
     otherModels: null,

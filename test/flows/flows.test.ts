@@ -77,6 +77,50 @@ describe('a flow', () => {
     expect(new Error('x') instanceof StepUnknown).toBe(false);
   });
 
+  it('refuses steps inside of a side effect, which would be missing after a crash', async () => {
+    await using retinue = createRetinue({ model: anyModel({ text: 'fine' }) });
+    const flow = defineFlow('nests', null, async (flow) => {
+      const { promise: later, resolve } = Promise.withResolvers<unknown>();
+      const inside = await flow
+        .step('outer', async () => {
+          setTimeout(() => resolve(flow.step('after it', () => 'ok')), 5);
+          return (await flow.delegate({ task: 'x' })).summary;
+        })
+        .catch((error: Error) => error.message);
+      return [inside, await later];
+    });
+    const run = await retinue.flow(flow, null);
+    expect(await run.outcome).toMatchObject({
+      status: 'completed',
+      data: [expect.stringMatching(/flow\.delegate was called inside the side effect of the step `outer`/), 'ok'],
+    });
+    expect((await retinue.api.tree(run.id)).runs).toHaveLength(1);
+  });
+
+  it('lets a side effect run another flow', async () => {
+    await using retinue = createRetinue({ model: anyModel({ text: 'fine' }) });
+    const inner = defineFlow('inner', null, async (flow) => (await flow.delegate({ task: 'x' })).summary);
+    const outer = defineFlow('outer', null, (flow) =>
+      flow.step('run it', async () => (await (await retinue.flow(inner, null)).outcome).summary),
+    );
+    expect(await (await retinue.flow(outer, null)).outcome).toMatchObject({ status: 'completed', summary: 'fine' });
+  });
+
+  it('names the steps that its program did not wait for', async () => {
+    await using retinue = createRetinue({ model: anyModel({ text: 'fine' }) });
+    const forgetful = defineFlow('forgets', null, async (flow) => {
+      void flow.step('publish', () => 'published');
+      void flow.delegate({ task: 'look', label: 'look' });
+      flow.log('done');
+    });
+    const { status, notices = [] } = await (await retinue.flow(forgetful, null)).outcome;
+    expect(status).toBe('completed');
+    expect(notices).toEqual([
+      expect.stringMatching(/^step 1, `step publish` at flows\.test\.ts:\d+, had not ended when the program returned; await every step$/),
+      expect.stringMatching(/^step 2, `delegate look` at flows\.test\.ts:\d+, had not ended/),
+    ]);
+  });
+
   it('takes the first results of a quorum and cancels the rest', async () => {
     const model = scriptedModel({
       runs: [
@@ -92,7 +136,9 @@ describe('a flow', () => {
       return votes.map(({ label }) => label);
     });
     const run = await retinue.flow(flow, null);
-    expect((await run.outcome).data).toEqual(['a', 'b']);
+    const { data, notices } = await run.outcome;
+    expect(data).toEqual(['a', 'b']);
+    expect(notices).toBeUndefined();
     const runs = await retinue.api.ps({ all: true });
     expect(runs.find(({ label }) => label === 'slow')?.status).toBe('cancelled');
   });
