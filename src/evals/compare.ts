@@ -32,6 +32,8 @@ export interface CaseRow extends Variant {
 
 export interface VariantRow extends Variant {
   rate: Rate;
+  /** Of the cases that both evals have judged: now, and in the earlier eval. */
+  compared: Rate;
   before: Rate | null;
 }
 
@@ -54,7 +56,7 @@ export function summarise(current: EvalRecord, earlier: EvalRecord | null): Eval
   const known = earlier?.results ?? [];
   const isVariant =
     ({ agent, model }: Variant) =>
-    (each: EvalResult) =>
+    (each: Variant) =>
       each.agent === agent && each.model === model;
   const before = (filtered: EvalResult[]) => (filtered.length === 0 ? null : rateOf(filtered));
   const cases = input.cases.flatMap((each) =>
@@ -76,11 +78,17 @@ export function summarise(current: EvalRecord, earlier: EvalRecord | null): Eval
   );
   return {
     total: rateOf(results),
-    variants: input.variants.map((variant) => ({
-      ...variant,
-      rate: rateOf(results.filter(isVariant(variant))),
-      before: before(known.filter(isVariant(variant))),
-    })),
+    variants: input.variants.map((variant) => {
+      const comparable = cases.filter((each) => isVariant(variant)(each) && each.rate.passRate !== null && each.before?.passRate != null);
+      const names = new Set(comparable.map((each) => each.case));
+      const isComparable = (each: EvalResult) => isVariant(variant)(each) && names.has(each.case);
+      return {
+        ...variant,
+        rate: rateOf(results.filter(isVariant(variant))),
+        compared: rateOf(results.filter(isComparable)),
+        before: before(known.filter(isComparable)),
+      };
+    }),
     cases,
     gone: (earlier?.input.cases ?? []).map(({ name }) => name).filter((name) => !input.cases.some((each) => each.name === name)),
   };

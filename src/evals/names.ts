@@ -46,8 +46,7 @@ export async function assertNamesKnown(input: EvalInput, deps: NameDeps): Promis
     if (!recorded) await check({ task, ...(agent !== undefined && { agent }), ...(model !== null && { model }) }, false);
     for (const [index, review] of (each.checks ?? []).entries()) {
       if (!('agent' in review) || recorded?.kept.some((kept) => kept.index === index)) continue;
-      // Recorded work has no model that its reviewer could use.
-      await check({ agent: review.agent, task, ...(review.model !== undefined && { model: review.model }) }, !recorded);
+      await check({ agent: review.agent, task, ...(review.model !== undefined && { model: review.model }) }, true);
     }
   }
 }

@@ -45,7 +45,8 @@ export function chooseModels(brief: Brief, agent: Agent, parent: Run | null, { m
 
 /** The model that a run uses now, and those it can still go on to. */
 function currentModels({ work, state }: Run): string[] {
-  if (!work || work.model.isForOneRun) return [];
+  if (!work) return [];
+  if (work.model.modelsForChildren) return work.model.modelsForChildren;
   const current = state.fallback?.model ?? work.model.id;
   return [current, ...work.fallbacks.slice(work.fallbacks.indexOf(current) + 1)];
 }

@@ -13,7 +13,7 @@ import { loadState } from '../kernel/history.ts';
 import { fullSummary } from '../kernel/outcome.ts';
 import { endedFact } from '../kernel/state.ts';
 import { withPrices } from '../models/prices.ts';
-import type { RecordedAnswer } from '../models/recorded.ts';
+import { type RecordedAnswer, recordedPrefix } from '../models/recorded.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Store } from '../ports/store.ts';
 import type { Notes } from '../stores/notes-memory.ts';
@@ -78,5 +78,8 @@ async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer |
   const state = await loadState(runId, store);
   const outcome = endedFact(state)?.data.outcome;
   if (!outcome?.success && outcome?.error?.code !== 'check_failed') return null;
-  return { text: fullSummary(state, true), data: state.data, isPriced: outcome.costUsd !== null };
+  const { external, model, models = model === null ? [] : [model] } = state.created.data;
+  // An external agent has models of its own, and a recorded answer is no model for other runs.
+  const ownModels = external ? [] : models.filter((name) => !name.startsWith(recordedPrefix));
+  return { text: fullSummary(state, true), data: state.data, models: ownModels, isPriced: outcome.costUsd !== null };
 }

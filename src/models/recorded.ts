@@ -10,6 +10,8 @@ export interface RecordedAnswer {
   text: string;
   /** The structured result, if it had one. */
   data?: Json | undefined;
+  /** The models of the run, in order. */
+  models: string[];
   /** Whether the price of the work is known. */
   isPriced: boolean;
 }
@@ -17,9 +19,11 @@ export interface RecordedAnswer {
 /** The answer of an ended run that did its work; null for any other. */
 export type ReadAnswer = (runId: string) => Promise<RecordedAnswer | null>;
 
+export const recordedPrefix = 'recorded/';
+
 export function createRecordedModels(read: ReadAnswer): Provider {
   return async (rest, { rootModel }) => {
-    const id = `recorded/${rest}`;
+    const id = `${recordedPrefix}${rest}`;
     // A model that names a run would learn the answer of any other tree.
     if (rootModel !== undefined && rootModel !== id)
       throw new RetinueError('unknown_model', `${JSON.stringify(id)}: only the user chooses a recorded answer as a model; omit \`model\``);
@@ -34,7 +38,7 @@ export function createRecordedModels(read: ReadAnswer): Provider {
       maxOutputTokens: null,
       // As for the work: without a known price there is no built-in cost limit, so its reviewers need no known price either.
       price: answer.isPriced ? () => 0 : null,
-      isForOneRun: true,
+      modelsForChildren: answer.models,
     };
   };
 }

@@ -21,8 +21,8 @@ export interface ModelHandle {
   planEffort?(effort: Effort): EffortPlan;
   /** Keeps the provider's cache of a request for about an hour instead of minutes. Absent: there is no such choice. */
   longCache?: LongCache | undefined;
-  /** Children and reviewers do not get it from their parent: it can answer for one run only. */
-  isForOneRun?: boolean;
+  /** It can answer for one run only: children and reviewers of that run get these models instead. */
+  modelsForChildren?: string[];
   /** For requests in the provider's own protocol; absent if there is no address, as for scripts. */
   endpoint?: ModelEndpoint | undefined;
   /** Called when a run is about to complete. A scripted model returns an error if it has steps left over. */

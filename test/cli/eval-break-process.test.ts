@@ -62,6 +62,20 @@ describe('a break of an eval', () => {
     120_000,
   );
 
+  it('is not a part of the time of its cases', async () => {
+    using place = createPlace(createScript({ hang: 'start' }, { hang: 'start' }));
+    writeCases(place, { timeoutMs: 7_200_000 });
+    const started = place.start('eval', 'timed.json');
+    await place.facts(isInFlight);
+    started.process.kill('SIGKILL');
+    await started.finished;
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify(createScript({ text: 'done' }, pass)));
+    const { results, runId } = await evaluateWith(anHourLater, place, 'timed.json');
+    // Nothing was run again, so each run has worked before and after the break.
+    expect(countRuns(await place.facts(() => true), runId)).toBe(3);
+    for (const { durationMs } of results) expect(durationMs).toBeLessThan(600_000);
+  }, 120_000);
+
   it('is not assumed: a case that used up its time has failed, and is not run again', async () => {
     using place = createPlace(createScript({ hang: 'start' }, pass));
     writeCases(place, { timeoutMs: 2_000 });

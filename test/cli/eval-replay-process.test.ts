@@ -2,7 +2,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { change, evaluate } from './support-eval.ts';
+import { change, evaluate, evaluateWith } from './support-eval.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const examples = resolve(import.meta.dirname, '../../examples/evals');
@@ -62,6 +62,41 @@ describe('retinue eval --replay', () => {
     const second = await evaluate(place, 'reviewed.json', '--replay');
     expect(second).toMatchObject({ code: 0, results: [{ verdict: 'passed', reason: null }] });
     expect(await countReviews(place, second.runId)).toBe(1);
+  }, 60_000);
+
+  it('makes a new review with the model that did the work, not with the default one of today', async () => {
+    using place = createPlace(reviewers);
+    const write = (task: string) => {
+      const cases = [{ name: 'a', task: 'answer', checks: [review(task)] }];
+      writeFileSync(join(place.folder, 'models.json'), JSON.stringify({ models: ['script/script.json'], cases }));
+    };
+    write('STRICT');
+    expect(await evaluate(place, 'models.json')).toMatchObject({ results: [{ verdict: 'failed' }] });
+    write('LENIENT');
+    for (const other of ['script/none.json', '']) {
+      const { results } = await evaluateWith({ RETINUE_MODEL: other }, place, 'models.json', '--replay');
+      expect(results).toMatchObject([{ verdict: 'passed', reason: null }]);
+    }
+  }, 60_000);
+
+  it('compares totals only over cases that both evals have judged', async () => {
+    using place = createPlace(reviewers);
+    const write = (first: string) => {
+      const cases = ['a', 'b'].map((name, index) => ({
+        name,
+        task: index === 0 ? first : 'answer',
+        checks: [review(index === 0 ? 'STRICT' : 'LENIENT')],
+      }));
+      writeFileSync(join(place.folder, 'totals.json'), JSON.stringify({ cases }));
+    };
+    write('answer');
+    await evaluate(place, 'totals.json');
+    write('answer again');
+    for (const how of [['--replay'], ['--new']]) {
+      const { variants, cases } = await evaluate(place, 'totals.json', ...how);
+      expect(cases.filter(({ change }) => change === 'better' || change === 'worse')).toEqual([]);
+      expect(variants).toMatchObject([{ compared: { passRate: 1, judged: 1 }, before: { passRate: 1, judged: 1 } }]);
+    }
   }, 60_000);
 
   it('gives a review no result of another check when the checks change places', async () => {

@@ -7,9 +7,21 @@ export interface EvalReportJson {
   runId: string;
   comparedWith: string | null;
   replayOf: string | null;
-  variants: { model: string | null; rate: { passed: number; judged: number; passRate: number; costUsd: number | null; skipped: number } }[];
+  variants: {
+    model: string | null;
+    rate: { passed: number; judged: number; passRate: number; costUsd: number | null; skipped: number };
+    compared: { passRate: number | null; judged: number };
+    before: { passRate: number | null; judged: number } | null;
+  }[];
   cases: { case: string; change: string; isEdited: boolean; reasons: { reason: string }[]; rate: { passed: number; judged: number } }[];
-  results: { case: string; model: string | null; verdict: string; reason: string | null; runId: string | null }[];
+  results: {
+    case: string;
+    model: string | null;
+    verdict: string;
+    reason: string | null;
+    runId: string | null;
+    durationMs: number | null;
+  }[];
 }
 
 export async function evaluate(place: Place, ...args: string[]): Promise<EvalReportJson & { code: number | null; err: string }> {

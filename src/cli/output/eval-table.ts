@@ -26,7 +26,7 @@ export function formatEval(summary: EvalSummary, earlier: string | null, io: Io)
   ];
   const rows = [
     ...cases.map((each) => toRow(each.case, each, each.rate, describeChange(each))),
-    ...variants.map((each) => toRow('total', each, each.rate, describeRates(each.rate, each.before))),
+    ...variants.map((each) => toRow('total', each, each.rate, describeRates(each.compared, each.before))),
   ];
   const columns = [
     ...[

@@ -3,6 +3,7 @@ import type { Api } from '../../api/api.ts';
 import { EvalInput, EvalReport, type EvalResult, evalFlowName } from '../../contract/eval.ts';
 import type { Fact } from '../../contract/fact.ts';
 import type { RecordedOutcome } from '../../contract/outcome.ts';
+import { findBreakEnds, measureBreaks, type ReadLog } from '../../evals/breaks.ts';
 import type { EvalRecord } from '../../evals/compare.ts';
 import type { EarlierEval, RecordedRun } from '../../evals/replay.ts';
 
@@ -53,7 +54,7 @@ export async function readEval(api: Api, runId: string): Promise<StoredEval | nu
     input: input.data,
     createdAt: first.at,
     outcome,
-    results: report.success ? report.data.results : [],
+    results: report.success ? await withoutBreaks(report.data.results, facts, api) : [],
     done: facts.filter((fact) => fact.type === 'child.ended').length,
     judges: new Map(
       facts.flatMap((fact) =>
@@ -61,6 +62,21 @@ export async function readEval(api: Api, runId: string): Promise<StoredEval | nu
       ),
     ),
   };
+}
+
+/** The results with the times in which the runs were worked on: the time of a run also counts while nothing drove it. */
+async function withoutBreaks(results: EvalResult[], facts: Fact[], api: Api): Promise<EvalResult[]> {
+  const ends = findBreakEnds(facts);
+  if (ends.length === 0) return results;
+  const outcomes = new Map(facts.flatMap((fact) => (fact.type === 'child.ended' ? [[fact.data.childId, fact.data.outcome] as const] : [])));
+  const readLog: ReadLog = async (runId) => (await api.logs(runId)) as Fact[];
+  return Promise.all(
+    results.map(async (result) => {
+      const outcome = result.runId === null ? undefined : outcomes.get(result.runId);
+      if (!outcome || result.durationMs === null) return result;
+      return { ...result, durationMs: Math.max(0, result.durationMs - (await measureBreaks(outcome, ends, readLog))) };
+    }),
+  );
 }
 
 export function isFinished({ outcome, results }: StoredEval): boolean {
