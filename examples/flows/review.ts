@@ -1,6 +1,7 @@
 // Reviews a diff from four angles at the same time. A fifth agent checks every finding against the code, so that only confirmed ones are reported.
 //
-//   retinue flow run examples/flows/review.ts --input '{"base":"main"}'
+//   retinue flow run examples/flows/review.ts                             # what is not committed yet, with new files
+//   retinue flow run examples/flows/review.ts --input '{"base":"main"}'    # what has changed since main
 //
 // Without a key and without a network, with scripted agents on a small shop:
 //
@@ -40,7 +41,7 @@ const verdict = {
   properties: { confirmed: { type: 'boolean' }, reason: { type: 'string' } },
 };
 const input = {
-  type: 'object',
+  type: ['object', 'null'],
   properties: { base: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9/._-]*$' }, diff: { type: 'string' } },
 };
 
@@ -53,9 +54,10 @@ interface Review {
   failed: string[];
 }
 
-export default defineFlow<{ base?: string; diff?: string }, Review>('review', input, async (flow, { base = 'HEAD', diff: given }) => {
+export default defineFlow<{ base?: string; diff?: string } | null, Review>('review', input, async (flow, wanted) => {
+  const { base = 'HEAD', diff: given } = wanted ?? {};
   const diff = given ?? (await flow.step('git diff', () => readDiff(base, flow.workspace), { idempotent: true }));
-  if (diff.trim() === '') return { confirmed: [], dismissed: 0, unverified: [], failed: [] };
+  if (diff.trim() === '') throw new Error(`there is nothing to review: nothing has changed since ${base}`);
   const reviews = await flow.all(
     Object.entries(angles).map(([angle, about]) =>
       flow.delegate<{ findings: Finding[] }>({
@@ -90,14 +92,24 @@ export default defineFlow<{ base?: string; diff?: string }, Review>('review', in
   };
 });
 
-/** What has changed below the folder, with paths relative to it. */
+/** What has changed below the folder, with paths relative to it, and the files that git does not know yet. */
 async function readDiff(base: string, cwd: string): Promise<string> {
+  const changed = await git(cwd, ['diff', '--relative', '--end-of-options', base]);
+  const files = (await git(cwd, ['ls-files', '--others', '--exclude-standard', '-z'])).split('\0').filter((file) => file !== '');
+  const added: string[] = [];
+  for (const file of files) added.push(await git(cwd, ['diff', '--no-index', '--', '/dev/null', file]));
+  return [changed, ...added].join('');
+}
+
+async function git(cwd: string, args: string[]): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('git', ['diff', '--relative', '--end-of-options', base], { cwd, maxBuffer: 1_000_000 });
+    const { stdout } = await promisify(execFile)('git', args, { cwd, maxBuffer: 1_000_000 });
     return stdout;
   } catch (error) {
-    const { stderr, message } = error as { stderr?: string; message: string };
+    const { code, stdout, stderr, message } = error as { code?: unknown; stdout?: string; stderr?: string; message: string };
+    // `git diff --no-index` ends with 1 if the files differ.
+    if (code === 1 && args.includes('--no-index')) return stdout ?? '';
     const [reason] = (stderr?.trim() || message).split('\n', 1);
-    throw new Error(`git diff ${base} failed in ${cwd}: ${reason}`);
+    throw new Error(`git ${args.join(' ')} failed in ${cwd}: ${reason}`);
   }
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { StoredFact } from '../../src/contract/fact.ts';
 import { createPlace, type Place } from './support-process.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -16,7 +17,7 @@ const submit = (args: object) => [{ calls: [{ tool: 'submit_result', args }] }];
 const fails = [{ error: { message: 'no such model', status: 404 } }];
 const bug = { file: 'a.js', line: 1, severity: 'high', problem: 'off by one' };
 
-async function run(place: Place, example: string, input: object, ...flags: string[]) {
+async function run(place: Place, example: string, input: object | null, ...flags: string[]) {
   const { out, err } = await place.run('flow', 'run', join(examples, example), '--input', JSON.stringify(input), '--json', ...flags);
   const outcome = JSON.parse(out || '{}');
   return { status: outcome.status, data: outcome.data, message: outcome.error?.message, err };
@@ -74,8 +75,12 @@ describe('review', () => {
     git('add', 'a.js');
     git('commit', '-qm', 'first');
     writeFileSync(join(folder, 'a.js'), 'let a = 2;\n');
-    const { data, err } = await run(place, 'review.ts', {}, '-C', 'code');
+    writeFileSync(join(folder, 'new file.js'), 'let b = 3;\n');
+    const { data, err } = await run(place, 'review.ts', null, '-C', 'code');
     expect(data, err).toEqual({ confirmed: [bug], dismissed: 1, unverified: [], failed: [] });
+    const log = JSON.parse((await place.run('logs', 'last', '--json', '-C', 'code')).out) as StoredFact[];
+    const diff = JSON.stringify(log.find(({ type }) => type === 'step.finished'));
+    for (const change of ['+let a = 2;', '+++ b/new file.js', '+let b = 3;']) expect(diff).toContain(change);
   }, 60_000);
 
   it('reports angles and verifiers that failed, and fails if nothing was reviewed or there is no diff to read', async () => {
@@ -97,7 +102,7 @@ describe('review', () => {
     });
     expect(await run(place, 'review.ts', {})).toMatchObject({
       status: 'failed',
-      message: expect.stringMatching(/^Error: git diff HEAD failed in \S+: [^\n]+$/),
+      message: expect.stringMatching(/^Error: git diff .*HEAD failed in \S+: [^\n]+$/),
     });
   }, 60_000);
 });
