@@ -1,5 +1,5 @@
 // The pages name what the program has: every command with its flags, every key of configuration and agent files.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentKeys } from '../../src/agents/keys.ts';
@@ -8,20 +8,29 @@ import { commands } from '../../src/cli/commands.ts';
 import { keysAt } from '../../src/config/schema.ts';
 import { defaultLimits } from '../../src/contract/limits.ts';
 
-const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
+const folder = join(import.meta.dirname, '../../docs');
+const page = (name: string) => readFileSync(join(folder, name), 'utf8');
 const common = [...writingFlags, ...serverFlags, jsonFlag].map((flag) => flag.name);
 
-describe('docs/command-line.md', () => {
-  const text = page('command-line.md');
-  it.each(commands.map((command) => [command.name, command] as const))('has %s with its flags', (name, command) => {
-    const section = text.split(/^## /m).find((part) => part.startsWith(`${name}\n`));
-    expect(section).toBeDefined();
+describe('the pages of the command line', () => {
+  const overview = page('command-line.md');
+  const pages = readdirSync(folder).filter((name) => name.startsWith('cli-'));
+  const sections = pages.flatMap((name) =>
+    page(name)
+      .split(/^## /m)
+      .map((text) => ({ name, text })),
+  );
+
+  it.each(commands.map((command) => [command.name, command] as const))('have %s with its flags, and a link to it', (name, command) => {
+    const found = sections.filter(({ text }) => text.startsWith(`${name}\n`));
+    expect(found).toHaveLength(1);
+    expect(overview).toContain(`[${name}](${found[0]?.name}#${name})`);
     const own = command.flags.filter((flag) => !common.includes(flag.name));
-    expect(own.filter((flag) => !section?.includes(`--${flag.name}`)).map((flag) => flag.name)).toEqual([]);
+    expect(own.filter((flag) => !found[0]?.text.includes(`--${flag.name}`)).map((flag) => flag.name)).toEqual([]);
   });
 
-  it('has the flags that all have', () => {
-    expect(common.filter((name) => !text.includes(`--${name}`))).toEqual([]);
+  it('have the flags that all commands take', () => {
+    expect(common.filter((name) => !overview.includes(`--${name}`))).toEqual([]);
   });
 });
 

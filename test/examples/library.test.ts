@@ -23,7 +23,7 @@ describe('the examples of the library', () => {
     expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
   });
 
-  it.each(['README.md', 'docs/library.md', 'docs/server.md'])('contain the programs of %s word for word', (page) => {
+  it.each(['README.md', 'docs/library.md', 'docs/http-api.md'])('contain the programs of %s word for word', (page) => {
     const root = resolve(folder, '../..');
     const programs = readdirSync(folder).map((name) => readFileSync(resolve(folder, name), 'utf8'));
     const blocks = [...readFileSync(resolve(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code as string);
