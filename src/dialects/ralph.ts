@@ -19,7 +19,7 @@ import { formatFiles } from './ralph/files.ts';
 import { parseSettings, RalphConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, formatSummary, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
+import { createJsonResult, formatSummary, getOnlyChild, jsonOutputBytes } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
 /** `max_result_bytes`: the most of a result that enters the parent's context at once. */
@@ -36,7 +36,7 @@ export function ralph(config: z.input<typeof RalphConfig> = {}): Dialect {
       limits: {
         maxDepth: 1,
         maxConcurrent: settings.max_subagents,
-        maxOutputBytes: Math.max(maxJsonOutputBytes, Math.min(2 * settings.max_result_bytes, 16_777_216)),
+        maxOutputBytes: jsonOutputBytes(settings.max_result_bytes),
       },
       whenFull: 'refuse',
       host: 'process',

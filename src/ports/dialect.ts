@@ -100,7 +100,7 @@ export interface FirstMessage {
 
 /** How runs of a dialect behave. Omitted fields use native behaviour. */
 export interface DialectSetup {
-  /** Replace the built-in limits; the configuration overrides them. */
+  /** Replace the built-in limits. `limits` of the configuration can only lower them; agents, briefs and flags of a command override them. */
   limits?: LimitsGiven;
   /** What happens to a brief whose parent already has its maximum number of concurrent children. */
   whenFull?: 'queue' | 'refuse';

@@ -235,6 +235,13 @@ describe.runIf(process.platform === 'linux')('a subagent process', () => {
     expect(parseStructured(await server.call('subagent', { task: 'busy 7' }))).toMatchObject({ subagent_id: expect.stringMatching(hex16) });
   });
 
+  it('the limits of a workspace that is not trusted allow no sixth', async () => {
+    const files = { 'retinue.config.json': JSON.stringify({ limits: { maxConcurrent: 7 } }) };
+    await using server = await startDialectServer('ralph', { answers: { busy: { text: 'done' } }, held: ['busy'], files });
+    for (const n of [1, 2, 3, 4, 5]) expect((await server.call('subagent', { task: `busy ${n}` })).isError).toBeUndefined();
+    expect((await server.call('subagent', { task: 'busy 6' })).isError).toBe(true);
+  });
+
   it('a result is readable after a restart of the server; a server killed with -9 leaves no process, and its subagents failed', async () => {
     const cut = { calls: [{ tool: 'bash', args: { command: 'echo $PPID > pid; (sleep 600 &); exec sleep 600' } }] };
     await using server = await startDialectServer('ralph', {

@@ -8,8 +8,13 @@ import type { DelegationReply, DialectContext, DialectResult } from '../../ports
 import { formatTruncation } from '../../text/cut.ts';
 import { fitJson } from '../../text/fit-json.ts';
 
-/** The output limit of dialects with JSON results, unless the configuration sets another one. */
+/** The output limit of dialects with JSON results. A lower one of the configuration cuts their texts. */
 export const maxJsonOutputBytes = 1_048_576;
+
+/** The same, for a dialect whose setting allows texts of this many bytes. */
+export function jsonOutputBytes(maxTextBytes: number): number {
+  return Math.max(maxJsonOutputBytes, Math.min(2 * maxTextBytes, 16_777_216));
+}
 
 interface JsonResultOptions {
   isError?: boolean;
