@@ -135,6 +135,7 @@ const statusTool: DialectTool<z.infer<typeof Status>> = {
     'result once it has finished. With wait it returns when the subagent has finished.',
   input: Status,
   readOnly: true,
+  polls: true,
   toRequest: ({ id, wait }, context) => ({ kind: 'wait', ids: [id], mode: 'all', waitMs: wait ? resolveWaitMs(undefined, context) : 0 }),
   fromReply: formatStatus,
 };

@@ -134,6 +134,7 @@ function createStatusTool({ max_result_bytes }: typeof defaults): DialectTool<z.
     input: Query,
     output: Report,
     readOnly: true,
+    polls: true,
     describeInvalid: (problem) => problem,
     toRequest({ subagent_id, wait }, context) {
       const [, id, offset] = position.exec(subagent_id) ?? [];

@@ -82,7 +82,7 @@ export interface DialectTool<I = unknown> {
   destructive?: boolean;
   /** Whether an interrupted call may be repeated; children that it had started are then found, not started twice. True if absent. */
   repeatable?: boolean;
-  /** Equal calls in a row are normal: each waits for a while. They do not count as a loop. */
+  /** Equal calls in a row are normal: each waits for a while, or asks for the state. They do not count as a loop, but their turns count. */
   polls?: true;
   /** Words the refusal of input that `input` does not accept; `problem` names the parameter. Pure. */
   describeInvalid?(problem: string): string;

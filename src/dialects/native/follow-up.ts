@@ -27,6 +27,7 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   },
   inputSchema: inputSchemas.delegate_wait,
   readOnly: true,
+  polls: true,
   toRequest: (input, context) => ({
     kind: 'wait',
     ids: input.ids?.length ? input.ids : null,
