@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { ChildView, Page } from '../ports/delegation.ts';
+import type { ChildView } from '../ports/delegation.ts';
 import type {
   DelegationReply,
   DelegationRequest,
@@ -14,12 +14,12 @@ import type {
   DialectTool,
   FirstMessage,
 } from '../ports/dialect.ts';
-import { cutBytes } from '../text/cut.ts';
+import { fitReport, outcomeToExcerpt, pageToExcerpt } from './ralph/excerpt.ts';
 import { formatFiles } from './ralph/files.ts';
 import { parseSettings, RalphConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, formatSummary, getOnlyChild, jsonOutputBytes } from './shared/result.ts';
+import { createJsonResult, getOnlyChild, jsonOutputBytes } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
 /** `max_result_bytes`: the most of a result that enters the parent's context at once. */
@@ -99,11 +99,9 @@ function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes 
         );
       }
       const { row, outcome } = child.view;
-      const result = outcome && formatResult(outcome);
-      return createJsonResult(
-        { subagent_id: row.runId, status: viewToStatus(child.view), result },
-        { runs: result === null ? [] : [row.runId], context },
-      );
+      const status = viewToStatus(child.view);
+      const report = fitReport(outcome && outcomeToExcerpt(outcome), (result) => ({ subagent_id: row.runId, status, result }), context);
+      return createJsonResult(report, { runs: report.result === null ? [] : [row.runId] });
     },
   };
 }
@@ -160,15 +158,11 @@ function createReport(reply: DelegationReply, { request, context, maxBytes }: Re
     return createJsonResult({ subagent_id: requestedId, status: 'failed', progress: null, result: null, error }, { isError: true });
   }
   const { row, outcome } = child.view;
-  const result = page ? formatPage(row.runId, page.page, maxBytes) : outcome && formatResult(outcome);
-  const report = {
-    subagent_id: row.runId,
-    status: viewToStatus(child.view),
-    progress: outcome ? null : formatProgress(row),
-    result,
-    error: outcome && formatOutcomeError(outcome),
-  };
-  return createJsonResult(report, { runs: result === null ? [] : [row.runId], context });
+  const excerpt = outcome && (page ? pageToExcerpt(row.runId, page.page, maxBytes) : outcomeToExcerpt(outcome));
+  const state = { subagent_id: row.runId, status: viewToStatus(child.view), progress: outcome ? null : formatProgress(row) };
+  const error = outcome && formatOutcomeError(outcome);
+  const report = fitReport(excerpt, (result) => ({ ...state, result, error }), context);
+  return createJsonResult(report, { runs: report.result === null ? [] : [row.runId] });
 }
 
 function viewToStatus({ row, outcome }: ChildView): Status {
@@ -182,24 +176,6 @@ function formatProgress({ status, turns, activity }: RunRow): string {
   if (status === 'queued') return 'not started yet';
   if (activity === null) return `turn ${Math.max(1, turns)}`;
   return activity === 'model' ? `turn ${turns + 1}: thinking` : `turn ${Math.max(1, turns)}: tool ${toOneLine(activity, 100)}`;
-}
-
-/** Partial work is kept however the run ended. A cut result says how to read the rest. */
-function formatResult(outcome: Outcome): string | null {
-  if (outcome.summary === '') return null;
-  if (outcome.truncated === null) return outcome.summary;
-  return `${formatSummary(outcome)}\n${formatContinuation(outcome.runId, outcome.summary.length)}`;
-}
-
-/** A page of a result that is longer than one result may be. */
-function formatPage(runId: string, { text, offset, total }: Page, maxBytes: number): string {
-  const { text: kept } = cutBytes(text, maxBytes);
-  const end = offset + kept.length;
-  return end < total ? `${kept}\n[characters ${offset} to ${end} of ${total}]\n${formatContinuation(runId, end)}` : kept;
-}
-
-function formatContinuation(runId: string, offset: number): string {
-  return `[the rest: subagent_status ${JSON.stringify({ subagent_id: `${runId}@${offset}` })}]`;
 }
 
 function formatOutcomeError({ status, error }: Outcome): string | null {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { waitForExit } from './support.ts';
+import { readTexts, waitForExit } from './support.ts';
 import {
   findTool,
   getFirstMessage,
@@ -77,6 +77,10 @@ describe('a subagent', () => {
       result: null,
       error: null,
     });
+    expect(parseStructured(await server.call('subagent_status', { subagent_id: `${subagent_id}@0` }))).toMatchObject({
+      status: 'running',
+      result: null,
+    });
     server.release('count');
     const ended = parseStructured(await server.call('subagent_status', { subagent_id, wait: true }));
     expect(JSON.stringify(ended)).toBe(
@@ -122,21 +126,27 @@ it('`retinue show` has the pid of the subagent’s process while it runs', async
   expect(await show()).not.toHaveProperty('pid');
 });
 
-it('a long result is read in parts, of the configured size', async () => {
+it.each([
+  ['`max_result_bytes`', { dialects: { ralph: { max_result_bytes: 4000 } } }, 4700],
+  ['`limits.maxOutputBytes`', { limits: { maxOutputBytes: 1000 } }, 1000],
+])('a long result is read in parts of the size that %s says', async (_, config, maxBytes) => {
   const long = Array.from({ length: 900 }, (_, n) => `line ${n} é`).join('\n');
-  const config = { dialects: { ralph: { max_result_bytes: 4000 } } };
   await using server = await startDialectServer('ralph', { answers: { long: { text: long, chunkSize: 2000 } }, config });
   const { subagent_id } = parseStructured<Spawned>(await server.call('subagent', { task: 'long' }));
   let [asked, read]: [string | undefined, string] = [subagent_id, ''];
   while (asked !== undefined) {
-    const answered: Spawned = parseStructured(await server.call('subagent_status', { subagent_id: asked, wait: true }));
-    const { status, result } = answered;
+    const answer = await server.call('subagent_status', { subagent_id: asked, wait: true });
+    const { status, result } = parseStructured<Spawned>(answer);
     const [notes = '']: string[] = /(\n\[(truncated: kept|characters) [^\]]+\])?(\n\[the rest: .*\])?$/.exec(result ?? '') ?? [];
+    if (asked === subagent_id) expect(notes).toContain(` of ${Buffer.byteLength(long)} bytes]`);
     read += (result ?? '').slice(0, (result ?? '').length - notes.length);
-    expect([status, Buffer.byteLength(result ?? '') < 4300]).toEqual(['completed', true]);
+    expect(status).toBe('completed');
+    expect(Buffer.byteLength(readTexts(answer)[0] ?? '')).toBeLessThanOrEqual(maxBytes);
     asked = /"subagent_id":"([^"]+)"/.exec(notes)?.[1];
   }
   expect(read).toBe(long);
+  const again = await server.call('subagent_status', { subagent_id: `${subagent_id}@0` });
+  expect(parseStructured<Spawned>(again).result).toMatch(/\n\[characters 0 to \d+ of \d+\]\n\[the rest: .*\]$/);
 });
 
 describe('how outcomes are shown', () => {
