@@ -116,7 +116,7 @@ async function reply(id: string, delegation: Delegation): Promise<ChildReply> {
 }
 
 export function unknownChildError(id: string): RetinueError {
-  return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
+  return new RetinueError('unknown_run', `${id.trim() === '' ? 'an empty id' : id} is none of your delegated runs`);
 }
 
 /** The agents of a dialect: those of the catalog, then those in the dialect's own name space. */

@@ -15,6 +15,7 @@ import { defaultLimits } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
 import { answerToolRequest, resolveIds } from '../kernel/dialect-tools.ts';
+import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
@@ -107,7 +108,7 @@ export function createSession(options: SessionOptions): Session {
     const started: string[] = [];
     const follow = (ids: string[]) => {
       for (const id of ids) waiting.runs.add(id);
-      reporter?.follow(ids, (id) => delegation.view(id)?.row.label ?? null);
+      reporter?.follow(ids.map((id) => describeFollowed(id, delegation)));
     };
     const onStart = (ids: string[]) => {
       started.push(...ids);
@@ -225,6 +226,12 @@ export function createSession(options: SessionOptions): Session {
       await api?.close();
     },
   };
+}
+
+/** A run that is not known to be active counts as ended. */
+function describeFollowed(id: string, { view }: Pick<Delegation, 'view'>) {
+  const known = view(id);
+  return { id, label: known?.row.label ?? null, hasEnded: known?.outcome !== null };
 }
 
 function addBlock(result: CallToolResult, text: string): CallToolResult {

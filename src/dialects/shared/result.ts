@@ -43,6 +43,11 @@ export function getReplyError(reply: DelegationReply): ErrorInfo {
   return { code: 'internal', message: `unexpected reply of kind ${reply.kind}`, retryable: false };
 }
 
+/** The error of an unknown id says by which parameter it was given. */
+export function nameIdParameter(error: ErrorInfo, parameter: string): ErrorInfo {
+  return error.code === 'unknown_run' ? { ...error, message: `${parameter}: ${error.message}` } : error;
+}
+
 /** Whether an artifact is the list of changes that a run made in its own copy of the files. */
 export function isPatch({ kind, title }: Artifact): boolean {
   return kind === 'diff' && title === 'patch';
