@@ -31,6 +31,7 @@ export function xzatoma(config: z.input<typeof XzatomaConfig> = {}): Dialect {
       agents: xzatomaAgents,
       root: 'xzatoma/main',
       offerAlways: true,
+      refusesMissingTools: true,
       ...(conversation && { context: toContextLimits(conversation) }),
     },
   };

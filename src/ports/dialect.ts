@@ -114,6 +114,8 @@ export interface DialectSetup {
   root?: string;
   /** Offers the delegation tools at the maximum depth too, where calls are refused. */
   offerAlways?: boolean;
+  /** A brief that allows a tool which its parent cannot pass on is refused. Otherwise the run starts without that tool. */
+  refusesMissingTools?: true;
   /** The text that a delegated run reads if it calls a delegation tool that it was not offered. Pure. */
   notOffered?(tool: string): string;
   /** Every call of a client is recorded in the client's run, with its input and result; also calls that are refused. */
