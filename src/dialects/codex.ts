@@ -51,10 +51,10 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
   return {
     name: 'spawn_agent',
     title: 'Spawn an agent',
-    description: ({ agents }) =>
+    description: ({ agents, maxConcurrent }) =>
       'Starts an agent for one well-defined task and returns its agent_id at once. The agent works in the background with a fresh context: it ' +
       'knows only what you write in message. Start several for independent parts, and continue with your own work meanwhile. Do not do what ' +
-      `an agent is doing. At most ${max_threads} agents run at the same time.\n\nAgent types:\n${listTypes(agents)
+      `an agent is doing. At most ${maxConcurrent ?? max_threads} agents run at the same time.\n\nAgent types:\n${listTypes(agents)
         .map(({ name, description }) => `- ${name}: ${toOneLine(description, 300)}`)
         .join('\n')}`,
     input: Spawn,
@@ -70,12 +70,12 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
       const fields = { task: input.text, label, agent, background: true, ...omitUndefined({ model, effort }) };
       return briefToRequest(parseBrief(fields, { task: message === undefined ? 'items' : 'message', agent: 'agent_type' }), 0);
     },
-    fromReply(reply, request, { agents }) {
+    fromReply(reply, request, { agents, maxConcurrent }) {
       const child = getOnlyChild(reply);
       if ('error' in child) {
         const type = request.kind === 'delegate' ? (request.briefs[0]?.agent ?? '') : '';
         const known = listTypes(agents).map(({ name }) => name);
-        return createError(formatSpawnError(child.error, { max_threads, type, known }));
+        return createError(formatSpawnError(child.error, { max_threads: maxConcurrent ?? max_threads, type, known }));
       }
       return createJsonResult({ agent_id: child.view.row.runId, nickname: null });
     },

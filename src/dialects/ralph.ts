@@ -61,18 +61,19 @@ const Spawned = z.strictObject({
 });
 
 function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes }: typeof defaults): DialectTool<z.infer<typeof Task>> {
-  const formatRefusal = ({ code, message }: ErrorInfo) => {
-    if (code === 'parent_full') return `Too many subagents: ${max_subagents} are running (max_subagents); wait for one to end`;
+  const formatRefusal = ({ code, message }: ErrorInfo, { maxConcurrent }: DialectContext) => {
+    if (code === 'parent_full')
+      return `Too many subagents: ${maxConcurrent ?? max_subagents} are running (max_subagents); wait for one to end`;
     if (code === 'depth') return `Subagents cannot spawn subagents: ${toOneLine(message)}`;
     return toOneLine(message);
   };
   return {
     name: 'subagent',
     title: 'Start a subagent',
-    description: () =>
+    description: ({ maxConcurrent, maxChildMs }) =>
       'Starts a subagent in the background for an independent task. It has its own process and a fresh context. Returns a subagent_id ' +
-      `immediately; get the result with subagent_status. At most ${max_subagents} run at the same time, each for at most ` +
-      `${subagent_timeout} seconds. Subagents cannot start subagents.`,
+      `immediately; get the result with subagent_status. At most ${maxConcurrent ?? max_subagents} run at the same time, each for at most ` +
+      `${Math.min(subagent_timeout, (maxChildMs ?? Number.POSITIVE_INFINITY) / 1000)} seconds. Subagents cannot start subagents.`,
     input: Task,
     output: Spawned,
     readOnly: false,
@@ -94,7 +95,7 @@ function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes 
       const child = getOnlyChild(reply);
       if ('error' in child) {
         return createJsonResult(
-          { subagent_id: null, status: 'failed', result: null, error: formatRefusal(child.error) },
+          { subagent_id: null, status: 'failed', result: null, error: formatRefusal(child.error, context) },
           { isError: true },
         );
       }

@@ -11,10 +11,10 @@ import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Role } from '../contract/http.ts';
 import type { Json } from '../contract/json.ts';
-import { defaultLimits } from '../contract/limits.ts';
+import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
-import { answerToolRequest, resolveIds } from '../kernel/dialect-tools.ts';
+import { answerToolRequest, contextLimits, resolveIds } from '../kernel/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
@@ -72,6 +72,13 @@ export function createSession(options: SessionOptions): Session {
   /** Calls that are waiting, and the runs that they will report. */
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
+  function findLimits(dialect: Dialect, configured: LimitsGiven = {}) {
+    return contextLimits(dialect, [
+      { from: 'config', limits: configured },
+      { from: 'command', limits: options.limits },
+    ]);
+  }
+
   /** Starts the record of a call in dialects that keep one. It needs a client run, even if the call is refused. */
   async function startRecord({ name, arguments: args }: ToolCall): Promise<CallRecord | null> {
     const api = await workspace.open();
@@ -117,7 +124,8 @@ export function createSession(options: SessionOptions): Session {
     if (request.kind === 'wait') follow(resolveIds(request, delegation));
     waitingCalls.add(waiting);
     try {
-      const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
+      const { maxOutputBytes, maxConcurrent } = delegation;
+      const limited = { ...context, maxOutputBytes, maxConcurrent };
       const reaching = options.isProven
         ? includeOtherRuns(delegation, { api, waitIds: request.kind === 'wait' ? request.ids : null, followUpRefusal: null })
         : delegation;
@@ -186,10 +194,12 @@ export function createSession(options: SessionOptions): Session {
     hasDelegated: () => hasDelegated,
     async listTools() {
       try {
-        return await workspace.read((api) => createToolList(api.dialect, listAgents(api)));
+        return await workspace.read((api) =>
+          createToolList(api.dialect, { agents: listAgents(api), ...findLimits(api.dialect, api.limits) }),
+        );
       } catch (error) {
         log(`cannot open the workspace: ${messageOf(error)}`);
-        return createToolList(options.dialect, []);
+        return createToolList(options.dialect, { agents: [], ...findLimits(options.dialect, {}) });
       }
     },
     async call(call) {

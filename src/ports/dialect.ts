@@ -64,6 +64,10 @@ export interface DialectContext {
   call: string;
   /** How much of a result may enter the caller's context; null or absent if the caller has no limit of its own. */
   maxOutputBytes?: number | null;
+  /** How many children the caller may have at the same time; null or absent if it has no limit of its own, or it is not known yet. */
+  maxConcurrent?: number | null;
+  /** The longest that a child of the caller may run, in milliseconds; null or absent if only the child's own limit counts. */
+  maxChildMs?: number | null;
 }
 
 /** A delegation tool: two pure functions around the kernel, input to request and reply to result. */

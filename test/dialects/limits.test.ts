@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
 import { type DialectConfig, makeDialect } from '../../src/dialects/index.ts';
-import { openWorld, playScript, rootId, selectFacts } from './kernel-support.ts';
+import { createCall, createCalls, openWorld, playScript, rootId, selectFacts, selectResults } from './kernel-support.ts';
 
 const runs = [{ times: 'any', steps: [{ text: 'ok' }] }];
 
@@ -61,4 +61,23 @@ it('the settings of a dialect raise its limits, and configured limits still lowe
 it('limits that the dialect does not have come from the configuration', async () => {
   expect(await limitsOfRoot('rx', { config: { maxConcurrent: 12 } })).toEqual(['12 config', '1 dialect']);
   expect(await limitsOfRoot('native', { config: { maxConcurrent: 12, maxDepth: 3 } })).toEqual(['12 config', '3 config']);
+});
+
+it.each([
+  ['ralph', createCall('subagent', { task: 'look' }), /Too many subagents: 1 are running \(max_subagents\)/, /At most 1 run/],
+  ['codex', createCall('spawn_agent', { message: 'look' }), /All 1 agents .* \(max_threads\)/, /At most 1 agents run/],
+  ['claude', createCall('Agent', { description: 'd', prompt: 'look' }), /1 agents are running.*\(max_concurrent_subagents\)/, null],
+])('%s: a refusal and the description name the limit that applies', async (name, call, refusal, description) => {
+  const slow = [
+    { when: { task: 'work' }, steps: [createCalls(call, call), { text: 'ok' }, { text: 'ok' }] },
+    { when: { task: 'look' }, steps: [{ delayMs: 50, text: 'seen' }] },
+  ];
+  await using world = await openWorld(makeDialect(name), slow, { limits: { maxConcurrent: 1 } });
+  await (await world.runtime.start({ task: 'work' })).outcome;
+  const results = selectResults(world);
+  expect(results.map(({ status }) => status)).toEqual(['ok', 'error']);
+  expect(results[1]?.output).toMatch(refusal);
+  const hash = selectFacts(world, 'run.started', rootId)[0]?.data.tools;
+  const tools = Buffer.from((await world.store.blob(hash ?? '')) ?? []).toString();
+  if (description) expect(tools).toMatch(description);
 });

@@ -245,6 +245,23 @@ describe.runIf(process.platform === 'linux')('a subagent process', () => {
     expect(parseStructured(await server.call('subagent', { task: 'busy 7' }))).toMatchObject({ subagent_id: expect.stringMatching(hex16) });
   });
 
+  it('the limits that apply are those that tools and refusals name', async () => {
+    const answers = { busy: { text: 'done' } };
+    await using server = await startDialectServer('ralph', {
+      answers,
+      held: ['busy'],
+      args: ['--max-concurrent', '2', '--timeout', '90s'],
+    });
+    const { description } = await findTool(server.client, 'subagent');
+    expect(description).toMatch(/At most 2 run at the same time, each for at most 90 seconds/);
+    for (const n of [1, 2]) parseStructured(await server.call('subagent', { task: `busy ${n}` }));
+    expect(parseStructured(await server.call('subagent', { task: 'busy 3' }))).toMatchObject({
+      error: 'Too many subagents: 2 are running (max_subagents); wait for one to end',
+    });
+    await using lower = await startDialectServer('ralph', { config: { limits: { maxConcurrent: 4 } } });
+    expect((await findTool(lower.client, 'subagent')).description).toMatch(/At most 4 run at the same time, each for at most 300 seconds/);
+  });
+
   it('the limits of a workspace that is not trusted allow no sixth', async () => {
     const files = { 'retinue.config.json': JSON.stringify({ limits: { maxConcurrent: 7 } }) };
     await using server = await startDialectServer('ralph', { answers: { busy: { text: 'done' } }, held: ['busy'], files });
