@@ -5,6 +5,7 @@ import type { Delta } from '../contract/delta.ts';
 import type { ErasedFact, Fact, StoredFact } from '../contract/fact.ts';
 import type { FileChange, FlowStartRequest } from '../contract/http.ts';
 import type { Json } from '../contract/json.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
@@ -86,6 +87,8 @@ export interface Api {
   server?: RemoteServer;
   /** The queue that clients delegate to; absent if what they delegate runs in this process. */
   clientQueue?: string;
+  /** The configured limits. Absent if they are not known here. */
+  limits?: LimitsGiven;
   /** Admits the brief and starts a root run in this process. Rejects with the refusal if it is not admitted. */
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
   /** Admits the brief and leaves it to a worker. Rejects with the refusal if it is not admitted, and with `usage` if the database has no queue. */

@@ -11,7 +11,7 @@ import { AgentStatus, viewToStatus } from './codex/status.ts';
 import { CodexConfig, parseSettings } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, getOnlyChild, getReplyError } from './shared/result.ts';
+import { createJsonResult, getOnlyChild, getReplyError, nameIdParameter } from './shared/result.ts';
 import { limitWaitMs } from './shared/wait-time.ts';
 
 const defaults = { max_threads: 6, max_depth: 1 };
@@ -51,10 +51,10 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
   return {
     name: 'spawn_agent',
     title: 'Spawn an agent',
-    description: ({ agents }) =>
+    description: ({ agents, maxConcurrent }) =>
       'Starts an agent for one well-defined task and returns its agent_id at once. The agent works in the background with a fresh context: it ' +
       'knows only what you write in message. Start several for independent parts, and continue with your own work meanwhile. Do not do what ' +
-      `an agent is doing. At most ${max_threads} agents run at the same time.\n\nAgent types:\n${listTypes(agents)
+      `an agent is doing. At most ${maxConcurrent ?? max_threads} agents run at the same time.\n\nAgent types:\n${listTypes(agents)
         .map(({ name, description }) => `- ${name}: ${toOneLine(description, 300)}`)
         .join('\n')}`,
     input: Spawn,
@@ -70,12 +70,12 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
       const fields = { task: input.text, label, agent, background: true, ...omitUndefined({ model, effort }) };
       return briefToRequest(parseBrief(fields, { task: message === undefined ? 'items' : 'message', agent: 'agent_type' }), 0);
     },
-    fromReply(reply, request, { agents }) {
+    fromReply(reply, request, { agents, maxConcurrent }) {
       const child = getOnlyChild(reply);
       if ('error' in child) {
         const type = request.kind === 'delegate' ? (request.briefs[0]?.agent ?? '') : '';
         const known = listTypes(agents).map(({ name }) => name);
-        return createError(formatSpawnError(child.error, { max_threads, type, known }));
+        return createError(formatSpawnError(child.error, { max_threads: maxConcurrent ?? max_threads, type, known }));
       }
       return createJsonResult({ agent_id: child.view.row.runId, nickname: null });
     },
@@ -127,7 +127,9 @@ const sendTool: DialectTool<z.infer<typeof Send>> = {
   },
   fromReply(reply) {
     const child = getOnlyChild(reply);
-    return 'error' in child ? createError(formatTargetError(child.error)) : createJsonResult({ submission_id: child.view.row.runId });
+    return 'error' in child
+      ? createError(formatTargetError(child.error, 'target'))
+      : createJsonResult({ submission_id: child.view.row.runId });
   },
 };
 
@@ -143,7 +145,7 @@ const resumeTool: DialectTool<z.infer<typeof Resume>> = {
   toRequest: ({ id }) => ({ kind: 'wait', ids: [id], mode: 'any', waitMs: 0, newest: true }),
   fromReply(reply, _, context) {
     const child = getOnlyChild(reply);
-    if ('error' in child) return createError(formatTargetError(child.error));
+    if ('error' in child) return createError(formatTargetError(child.error, 'id'));
     const status = viewToStatus(child.view);
     // Every agent accepts input, so nothing has to be done for a closed one.
     return createStatusResult({ status: status === 'shutdown' ? 'interrupted' : status }, [child.view], context);
@@ -210,7 +212,7 @@ const closeTool: DialectTool<z.infer<typeof Close>> = {
   toRequest: ({ target }) => ({ kind: 'cancel', ids: [target], reason: 'closed by the agent that started it', newest: true }),
   fromReply(reply, _, context) {
     const child = getOnlyChild(reply);
-    if ('error' in child) return createError(formatTargetError(child.error));
+    if ('error' in child) return createError(formatTargetError(child.error, 'target'));
     const before = (reply.kind === 'children' ? reply.before?.[0] : null) ?? child.view;
     // An agent that ended by itself meanwhile: its last message must not be lost.
     const view = child.view.outcome?.status === 'cancelled' ? before : child.view;
@@ -224,8 +226,9 @@ function createStatusResult(value: object, views: ChildView[], context: DialectC
   return createJsonResult(value, { runs, context });
 }
 
-function formatTargetError({ code, message }: ErrorInfo): string {
-  return code === 'unknown_run' ? `Agent not found: ${toOneLine(message)}` : toOneLine(message);
+function formatTargetError(error: ErrorInfo, parameter: string): string {
+  const message = toOneLine(nameIdParameter(error, parameter).message);
+  return error.code === 'unknown_run' ? `Agent not found: ${message}` : message;
 }
 
 /** Errors are plain text, as in the source. */

@@ -19,7 +19,7 @@ import { agentToType, childRules, createOpenforkAgents, createOwnTypes, subagent
 import { OpenforkConfig, parseSettings } from './settings.ts';
 import { briefToRequest, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { getOnlyChild } from './shared/result.ts';
+import { getOnlyChild, nameIdParameter } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
 const maxTurnsLimit = 50;
@@ -55,9 +55,9 @@ const createTask = (types: readonly Agent[]) => {
     max_turns: z
       .int()
       .optional()
-      .meta({ minimum: 1, maximum: maxTurnsLimit })
+      .meta({ minimum: 1 })
       .describe(
-        `Maximum agent turns before stopping, up to ${maxTurnsLimit} (default: general 20, explore 15, planner 10, researcher 10${turns})`,
+        `Maximum agent turns before stopping; larger values become ${maxTurnsLimit} (default: general 20, explore 15, planner 10, researcher 10${turns})`,
       ),
   });
 };
@@ -135,6 +135,7 @@ const statusTool: DialectTool<z.infer<typeof Status>> = {
     'result once it has finished. With wait it returns when the subagent has finished.',
   input: Status,
   readOnly: true,
+  polls: true,
   toRequest: ({ id, wait }, context) => ({ kind: 'wait', ids: [id], mode: 'all', waitMs: wait ? resolveWaitMs(undefined, context) : 0 }),
   fromReply: formatStatus,
 };
@@ -155,7 +156,7 @@ const cancelTool: DialectTool<z.infer<typeof Cancel>> = {
 /** Status, identity and, once it has ended, the outcome of a subagent. */
 function formatStatus(reply: DelegationReply): DialectResult {
   const child = getOnlyChild(reply);
-  if ('error' in child) return createRefusal(child.error);
+  if ('error' in child) return createRefusal(nameIdParameter(child.error, 'id'));
   const { row, outcome } = child.view;
   const head = `Status: ${viewToStatus(child.view).toLowerCase()}\n${formatIdentity(row)}`;
   if (outcome === null) return { parts: [{ text: head }], isError: false };

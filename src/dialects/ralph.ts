@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import type { ChildView, Page } from '../ports/delegation.ts';
+import type { ChildView } from '../ports/delegation.ts';
 import type {
   DelegationReply,
   DelegationRequest,
@@ -14,12 +14,12 @@ import type {
   DialectTool,
   FirstMessage,
 } from '../ports/dialect.ts';
-import { cutBytes } from '../text/cut.ts';
+import { fitReport, outcomeToExcerpt, pageToExcerpt } from './ralph/excerpt.ts';
 import { formatFiles } from './ralph/files.ts';
 import { parseSettings, RalphConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, formatSummary, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
+import { createJsonResult, getOnlyChild, jsonOutputBytes } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
 
 /** `max_result_bytes`: the most of a result that enters the parent's context at once. */
@@ -36,7 +36,7 @@ export function ralph(config: z.input<typeof RalphConfig> = {}): Dialect {
       limits: {
         maxDepth: 1,
         maxConcurrent: settings.max_subagents,
-        maxOutputBytes: Math.max(maxJsonOutputBytes, Math.min(2 * settings.max_result_bytes, 16_777_216)),
+        maxOutputBytes: jsonOutputBytes(settings.max_result_bytes),
       },
       whenFull: 'refuse',
       host: 'process',
@@ -61,18 +61,19 @@ const Spawned = z.strictObject({
 });
 
 function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes }: typeof defaults): DialectTool<z.infer<typeof Task>> {
-  const formatRefusal = ({ code, message }: ErrorInfo) => {
-    if (code === 'parent_full') return `Too many subagents: ${max_subagents} are running (max_subagents); wait for one to end`;
+  const formatRefusal = ({ code, message }: ErrorInfo, { maxConcurrent }: DialectContext) => {
+    if (code === 'parent_full')
+      return `Too many subagents: ${maxConcurrent ?? max_subagents} are running (max_subagents); wait for one to end`;
     if (code === 'depth') return `Subagents cannot spawn subagents: ${toOneLine(message)}`;
     return toOneLine(message);
   };
   return {
     name: 'subagent',
     title: 'Start a subagent',
-    description: () =>
+    description: ({ maxConcurrent, maxChildMs }) =>
       'Starts a subagent in the background for an independent task. It has its own process and a fresh context. Returns a subagent_id ' +
-      `immediately; get the result with subagent_status. At most ${max_subagents} run at the same time, each for at most ` +
-      `${subagent_timeout} seconds. Subagents cannot start subagents.`,
+      `immediately; get the result with subagent_status. At most ${maxConcurrent ?? max_subagents} run at the same time, each for at most ` +
+      `${Math.min(subagent_timeout, (maxChildMs ?? Number.POSITIVE_INFINITY) / 1000)} seconds. Subagents cannot start subagents.`,
     input: Task,
     output: Spawned,
     readOnly: false,
@@ -94,16 +95,14 @@ function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes 
       const child = getOnlyChild(reply);
       if ('error' in child) {
         return createJsonResult(
-          { subagent_id: null, status: 'failed', result: null, error: formatRefusal(child.error) },
+          { subagent_id: null, status: 'failed', result: null, error: formatRefusal(child.error, context) },
           { isError: true },
         );
       }
       const { row, outcome } = child.view;
-      const result = outcome && formatResult(outcome);
-      return createJsonResult(
-        { subagent_id: row.runId, status: viewToStatus(child.view), result },
-        { runs: result === null ? [] : [row.runId], context },
-      );
+      const status = viewToStatus(child.view);
+      const report = fitReport(outcome && outcomeToExcerpt(outcome), (result) => ({ subagent_id: row.runId, status, result }), context);
+      return createJsonResult(report, { runs: report.result === null ? [] : [row.runId] });
     },
   };
 }
@@ -134,6 +133,7 @@ function createStatusTool({ max_result_bytes }: typeof defaults): DialectTool<z.
     input: Query,
     output: Report,
     readOnly: true,
+    polls: true,
     describeInvalid: (problem) => problem,
     toRequest({ subagent_id, wait }, context) {
       const [, id, offset] = position.exec(subagent_id) ?? [];
@@ -159,15 +159,11 @@ function createReport(reply: DelegationReply, { request, context, maxBytes }: Re
     return createJsonResult({ subagent_id: requestedId, status: 'failed', progress: null, result: null, error }, { isError: true });
   }
   const { row, outcome } = child.view;
-  const result = page ? formatPage(row.runId, page.page, maxBytes) : outcome && formatResult(outcome);
-  const report = {
-    subagent_id: row.runId,
-    status: viewToStatus(child.view),
-    progress: outcome ? null : formatProgress(row),
-    result,
-    error: outcome && formatOutcomeError(outcome),
-  };
-  return createJsonResult(report, { runs: result === null ? [] : [row.runId], context });
+  const excerpt = outcome && (page ? pageToExcerpt(row.runId, page.page, maxBytes) : outcomeToExcerpt(outcome));
+  const state = { subagent_id: row.runId, status: viewToStatus(child.view), progress: outcome ? null : formatProgress(row) };
+  const error = outcome && formatOutcomeError(outcome);
+  const report = fitReport(excerpt, (result) => ({ ...state, result, error }), context);
+  return createJsonResult(report, { runs: report.result === null ? [] : [row.runId] });
 }
 
 function viewToStatus({ row, outcome }: ChildView): Status {
@@ -181,24 +177,6 @@ function formatProgress({ status, turns, activity }: RunRow): string {
   if (status === 'queued') return 'not started yet';
   if (activity === null) return `turn ${Math.max(1, turns)}`;
   return activity === 'model' ? `turn ${turns + 1}: thinking` : `turn ${Math.max(1, turns)}: tool ${toOneLine(activity, 100)}`;
-}
-
-/** Partial work is kept however the run ended. A cut result says how to read the rest. */
-function formatResult(outcome: Outcome): string | null {
-  if (outcome.summary === '') return null;
-  if (outcome.truncated === null) return outcome.summary;
-  return `${formatSummary(outcome)}\n${formatContinuation(outcome.runId, outcome.summary.length)}`;
-}
-
-/** A page of a result that is longer than one result may be. */
-function formatPage(runId: string, { text, offset, total }: Page, maxBytes: number): string {
-  const { text: kept } = cutBytes(text, maxBytes);
-  const end = offset + kept.length;
-  return end < total ? `${kept}\n[characters ${offset} to ${end} of ${total}]\n${formatContinuation(runId, end)}` : kept;
-}
-
-function formatContinuation(runId: string, offset: number): string {
-  return `[the rest: subagent_status ${JSON.stringify({ subagent_id: `${runId}@${offset}` })}]`;
 }
 
 function formatOutcomeError({ status, error }: Outcome): string | null {

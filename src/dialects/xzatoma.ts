@@ -7,7 +7,7 @@ import type { ChildReply, ContextLimits, DelegationRequest, Dialect, DialectTool
 import { parseSettings, XzatomaConfig } from './settings.ts';
 import { briefToRequest, omitUndefined, type ParsedBrief, parseBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
-import { createJsonResult, formatSummary, getReplyError, maxJsonOutputBytes, sumTokens } from './shared/result.ts';
+import { createJsonResult, formatSummary, getReplyError, jsonOutputBytes, sumTokens } from './shared/result.ts';
 import { expandToolAliases, xzatomaAgents } from './xzatoma/agents.ts';
 
 const defaults = { max_depth: 3, default_max_turns: 10, output_max_size: 4096 };
@@ -27,10 +27,11 @@ export function xzatoma(config: z.input<typeof XzatomaConfig> = {}): Dialect {
     setup: {
       endsWithClient: true,
       // The source counts the root as a level.
-      limits: { maxDepth: settings.max_depth - 1, maxOutputBytes: maxJsonOutputBytes },
+      limits: { maxDepth: settings.max_depth - 1, maxOutputBytes: jsonOutputBytes(settings.output_max_size) },
       agents: xzatomaAgents,
       root: 'xzatoma/main',
       offerAlways: true,
+      refusesMissingTools: true,
       ...(conversation && { context: toContextLimits(conversation) }),
     },
   };

@@ -14,7 +14,14 @@ import type { ModelRequester } from '../ports/model.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import { clientLimits, effectiveLimits, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import { checkToolNames, collectTools, explainMissingTools, narrowingRulesets, toolsToOffer } from './admitted-tools.ts';
+import {
+  assertToolsPassedOn,
+  checkToolNames,
+  collectTools,
+  explainMissingTools,
+  narrowingRulesets,
+  toolsToOffer,
+} from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
 import { thrownToText } from './call-rights.ts';
 import { assertChecksAllowed, authorRights } from './check-rights.ts';
@@ -105,6 +112,7 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
   const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
+  if (parent && dialect.setup.refusesMissingTools) assertToolsPassedOn(brief, offered, { dialect, tools });
   const { effort, notices: effortNotices } = admitEffort({ brief, agent, parent, settings, model, external });
   const summaryNotices = parent?.work ? [] : await checkSummaryModel(requester, deps);
   const allNotices = [...limitUnpricedCost(limits, model, parent), ...effortNotices, ...summaryNotices, ...notices];

@@ -30,6 +30,19 @@ export function checkToolNames(brief: Brief, known: string[], absent: string[]):
   }
 }
 
+/** Throws if the brief allows a known tool that the run is not offered. Delegation tools are offered by depth. */
+export function assertToolsPassedOn(
+  brief: Brief,
+  offered: readonly string[],
+  { dialect, tools }: Pick<OfferOptions, 'dialect' | 'tools'>,
+): void {
+  const isCovered = (name: string, names: Iterable<string>) => [...names].some((tool) => nameCovers(name, tool));
+  const missing = (brief.tools?.allow ?? []).find(
+    (name) => !isCovered(name, dialect.delegationTools) && isCovered(name, tools.keys()) && !isCovered(name, offered),
+  );
+  if (missing !== undefined) throw new RetinueError('unknown_tool', `\`${missing}\` is not a tool that you can pass on`);
+}
+
 /** What agent and brief take away: one ruleset each. */
 export function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: DialectTools): Ruleset[] {
   const sets: (Ruleset | null)[] = [

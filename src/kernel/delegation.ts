@@ -22,7 +22,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   const { journal, store, deadlines, clock, runs } = services;
   // Read anew each time: the first child replaces the map.
   const childrenOf = () => run.state.children;
-  const maxOutputBytes = run.grant.limits.maxOutputBytes.value;
+  const { maxOutputBytes, maxConcurrent } = run.grant.limits;
   const by = `run ${run.id}`;
   let briefsSoFar = 0;
 
@@ -85,7 +85,8 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
 
   return {
     call: call ? `${run.id}/${call.turn}.${call.index}` : run.id,
-    maxOutputBytes,
+    maxOutputBytes: maxOutputBytes.value,
+    maxConcurrent: maxConcurrent.value,
     async start(briefs, options) {
       const started: DelegationStart[] = [];
       for (const brief of briefs) started.push(await start(brief, options?.trace));
@@ -119,7 +120,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     async read(id, part, page) {
       if (!childrenOf().has(id) && !(await recall(id))) return null;
       await journal.flushed();
-      return cutPage(await readPart(id, part, services), page, maxOutputBytes);
+      return cutPage(await readPart(id, part, services), page, maxOutputBytes.value);
     },
     async cancel(ids, reason) {
       const live = ids.flatMap((id) => runs.get(id) ?? []).filter((child) => child.parent === run);

@@ -1,5 +1,6 @@
 // What runs of one dialect share. The dialect is a property of the run, so one process serves and resumes trees of any dialect.
 import { RetinueError } from '../contract/error.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import { type Contexts, createContexts } from '../conversation/context.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -30,6 +31,7 @@ export interface DialectDeps {
   memories: Memories;
   /** The dialect of new trees that name none. */
   dialect: Dialect;
+  settings: { limits: LimitsGiven };
   /** Finds the dialect of a tree that has another one; null if there is none of this name. */
   dialectNamed?: ((name: string) => Promise<Dialect | null>) | undefined;
 }
@@ -58,7 +60,7 @@ export function createDialects(options: DialectDeps): LoadDialect {
 function createDialectServices(dialect: Dialect, options: DialectDeps): DialectServices {
   const setup = dialect.setup ?? {};
   const catalog = catalogForDialect(dialect, options.catalog);
-  const delegation = createDialectTools(dialect, catalog);
+  const delegation = createDialectTools(dialect, catalog, options.settings.limits);
   const tools = new Map([...options.tools, ...delegation].map((tool) => [tool.name, tool]));
   const { workspaces, clock, memories } = options;
   return {

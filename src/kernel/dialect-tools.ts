@@ -1,6 +1,7 @@
 // Runs the delegation tools of a dialect: turns input into a request, performs it on a `Delegation`, and turns the reply into a result. Parent models and
 // clients use the same functions.
 import { type ErrorInfo, RetinueError } from '../contract/error.ts';
+import type { LimitsGiven } from '../contract/limits.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Delegation, DelegationStart } from '../ports/delegation.ts';
@@ -14,6 +15,7 @@ import type {
   DialectTool,
 } from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
+import { clientLimits, type GivenLimits } from '../rules/limits.ts';
 
 /** Results consist of reports that are cut to their limits already, so this only bounds the largest possible result: 16 reports of 16 MiB. */
 const maxResultBytes = 16 * 16_777_216;
@@ -116,7 +118,7 @@ async function reply(id: string, delegation: Delegation): Promise<ChildReply> {
 }
 
 export function unknownChildError(id: string): RetinueError {
-  return new RetinueError('unknown_run', `${id} is none of your delegated runs`);
+  return new RetinueError('unknown_run', `${id.trim() === '' ? 'an empty id' : id} is none of your delegated runs`);
 }
 
 /** The agents of a dialect: those of the catalog, then those in the dialect's own name space. */
@@ -130,8 +132,8 @@ export function dialectToolNames(dialect: Dialect): string[] {
 }
 
 /** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
-export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[] {
-  const context = { door: 'model' as const, agents: agentSummaries(catalog) };
+export function createDialectTools(dialect: Dialect, catalog: Catalog, limits: LimitsGiven): AnyTool[] {
+  const context = { door: 'model' as const, agents: agentSummaries(catalog), ...contextLimits(dialect, [{ from: 'config', limits }]) };
   return dialect.tools.map((tool) => ({
     name: tool.name,
     description: tool.description(context),
@@ -149,10 +151,17 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog): AnyTool[
       ? { invalidInput: (problem: string) => renderResultParts(refuseInput(tool, problem, { ...context, call: '' }).parts, null) }
       : {}),
     execute: (input, { delegation }) => {
-      const { call, maxOutputBytes } = delegation;
-      return runDialectTool({ tool, input, context: { ...context, call, maxOutputBytes } }, delegation);
+      const { call, maxOutputBytes, maxConcurrent } = delegation;
+      return runDialectTool({ tool, input, context: { ...context, call, maxOutputBytes, maxConcurrent } }, delegation);
     },
   }));
+}
+
+/** What tools say about limits, before there is a run that they apply to. */
+export function contextLimits(dialect: Dialect, given: GivenLimits[]): Pick<DialectContext, 'maxConcurrent' | 'maxChildMs'> {
+  const { maxConcurrent, timeoutMs } = clientLimits([{ from: 'dialect', limits: dialect.setup?.limits ?? {} }, ...given]);
+  const isChildren = timeoutMs.from === 'command';
+  return { maxConcurrent: maxConcurrent.value, maxChildMs: isChildren ? timeoutMs.value : null };
 }
 
 /** The agents that models may delegate to. */

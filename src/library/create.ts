@@ -101,7 +101,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
     ...createDelegating((brief, start) => api.start(brief, start), api),
     flow: flows.flow,
     enqueue: createEnqueue(api, { hasModelName: typeof options.model === 'string', hasQueue: options.store?.queue !== undefined }),
-    scope: (scopeOptions = {}) => createScope(api, scopeOptions),
+    scope: (scopeOptions = {}) => createScope({ ...api, limits: options.limits ?? {} }, scopeOptions),
     close: () => api.close(),
     [Symbol.asyncDispose]: () => api.close(),
   };

@@ -4,7 +4,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { namedProblems } from '../conversation/argument-problems.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
-import { refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
+import { contextLimits, refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
 import type { Client } from '../kernel/runtime.ts';
 import type { DialectResult, DialectTool } from '../ports/dialect.ts';
 import { cleanJson } from '../text/clean-json.ts';
@@ -41,7 +41,14 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
   signal?.addEventListener('abort', onAbort, { once: true });
 
   const agents = api.agents().filter(({ modelInvocation }) => modelInvocation !== false);
-  const context = { door: 'model' as const, agents: agents.map(({ name, description }) => ({ name, description })) };
+  const context = {
+    door: 'model' as const,
+    agents: agents.map(({ name, description }) => ({ name, description })),
+    ...contextLimits(api.dialect, [
+      { from: 'config', limits: api.limits ?? {} },
+      { from: 'command', limits: options.limits ?? {} },
+    ]),
+  };
   const toScopeTool = (tool: Api['dialect']['tools'][number]): ScopeTool => ({
     description: tool.description(context),
     inputSchema: tool.input,
@@ -51,8 +58,8 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
       const record = api.dialect.setup?.recordsCalls
         ? recordCall({ tool: tool.name, arguments: (input ?? {}) as Json, isInvalid: !parsed.success })
         : null;
-      const { maxOutputBytes } = delegation;
-      const use = { ...context, call: record?.id ?? `${id}/${++calls}`, maxOutputBytes };
+      const { maxOutputBytes, maxConcurrent } = delegation;
+      const use = { ...context, call: record?.id ?? `${id}/${++calls}`, maxOutputBytes, maxConcurrent };
       const result = parsed.success
         ? (await useDialectTool({ tool, input: parsed.data, context: use, signal: callOptions?.abortSignal }, delegation)).result
         : refuseInput(tool as DialectTool, namedProblems(parsed.error, tool.input, input), use);

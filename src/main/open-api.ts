@@ -84,6 +84,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
   notifications?.watch(api);
   return {
     ...api,
+    limits: settings.limits.config,
     ...(options.queue !== undefined && { clientQueue: options.queue }),
     client: (clientOptions) => api.client({ ...clientOptions, ...(options.queue !== undefined && { queue: options.queue }) }),
     async start(brief, startOptions) {

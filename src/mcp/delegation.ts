@@ -38,6 +38,7 @@ export function observeStarts(delegation: Delegation, trace: TraceHeaders, onSta
 export const emptyDelegation: Delegation = {
   call: '',
   maxOutputBytes: defaultLimits.maxOutputBytes,
+  maxConcurrent: null,
   start: async (briefs) => briefs.map(() => ({ ok: false, error: unknownChildError('').info })),
   wait: async () => {},
   view: () => null,

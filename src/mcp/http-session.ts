@@ -7,7 +7,9 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import { boundStream } from './bounded-stream.ts';
 import { createEventStore } from './event-store.ts';
+import { findBatchFault, findInitializeFault, negotiateVersion } from './initialize.ts';
 import { createQuestionRoute } from './question-route.ts';
+import { createFaultResponse } from './rpc-error.ts';
 import { serve } from './serve.ts';
 
 /** Of one stream, not yet read by the client. */
@@ -65,6 +67,7 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
   let openRequests = 0;
   let lastSeen = now();
   let closing: Promise<void> | null = null;
+  let version: string | null = null;
 
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => randomBytes(24).toString('base64url'),
@@ -108,6 +111,9 @@ export async function createHttpSession(options: HttpSessionOptions, deps: HttpS
     owner,
     dialect: dialect.name,
     async handle(request, role, body) {
+      const fault = Array.isArray(body) ? findBatchFault(body, version) : findInitializeFault(body);
+      if (fault) return createFaultResponse(400, fault);
+      version ??= negotiateVersion(body);
       openRequests++;
       try {
         const authInfo = { token: '', clientId: principal, scopes: [role] };

@@ -4,6 +4,9 @@ import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createLineReader } from '../system/line-reader.ts';
+import { findBatchFault, findInitializeFault, negotiateVersion } from './initialize.ts';
+import { createBatches } from './line-batches.ts';
+import type { RpcFault } from './rpc-error.ts';
 
 export const maxLineBytes = 16 * 1024 * 1024;
 
@@ -17,6 +20,8 @@ export interface LineTransport extends Transport {
 /** Calls `onEnd` once: when the input ends or fails, or when a line is too long. */
 export function createLineTransport(input: Readable, output: Writable, onEnd: () => void): LineTransport {
   const pendingRequests = new Set<string | number>();
+  const batches = createBatches((answers) => void write(answers));
+  let version: string | null = null;
   const idleWaiters: (() => void)[] = [];
   let hasEnded = false;
   const reader = createLineReader({ maxLineBytes, onLine: receiveLine, onOverflow });
@@ -50,12 +55,22 @@ export function createLineTransport(input: Readable, output: Writable, onEnd: ()
       sendError(null, ErrorCode.ParseError, `this line is not JSON: ${(error as Error).message}`);
       return;
     }
+    if (Array.isArray(value)) receiveBatch(value);
+    else receiveMessage(value);
+  }
+
+  function receiveBatch(messages: unknown[]): void {
+    const fault = findBatchFault(messages, version);
+    if (fault) sendError(fault.id, fault.code, fault.message);
+    else batches.read(messages, () => messages.forEach(receiveMessage));
+  }
+
+  function receiveMessage(value: unknown): void {
     const message = JSONRPCMessageSchema.safeParse(value);
-    if (!message.success) {
-      const fault = findFault(value);
-      if (fault) sendError(fault.id, fault.code, fault.message);
-      return;
-    }
+    const fault = message.success ? findInitializeFault(message.data) : findFault(value);
+    if (fault) sendError(fault.id, fault.code, fault.message);
+    if (fault || !message.success) return;
+    version ??= negotiateVersion(message.data);
     if ('method' in message.data) trackRequest(message.data);
     transport.onmessage?.(message.data);
   }
@@ -63,11 +78,14 @@ export function createLineTransport(input: Readable, output: Writable, onEnd: ()
   function trackRequest(message: { method: string; id?: string | number; params?: Record<string, unknown> | undefined }): void {
     if (message.id !== undefined && message.method !== 'tools/call') pendingRequests.add(message.id);
     // A cancelled request gets no answer.
-    if (message.method === 'notifications/cancelled') pendingRequests.delete(message.params?.requestId as string | number);
+    if (message.method !== 'notifications/cancelled') return;
+    pendingRequests.delete(message.params?.requestId as string | number);
+    batches.forget(message.params?.requestId);
   }
 
   function sendError(id: string | number | null, code: number, message: string): void {
-    void write({ jsonrpc: '2.0', id, error: { code, message } });
+    const answer = { jsonrpc: '2.0', id, error: { code, message } };
+    if (!batches.add(answer)) void write(answer);
   }
 
   function write(message: object): Promise<void> {
@@ -87,13 +105,14 @@ export function createLineTransport(input: Readable, output: Writable, onEnd: ()
       input.on('data', reader.push).on('end', onInputEnd).on('close', end).on('error', end);
     },
     send(message: JSONRPCMessage) {
-      const sent = write(message);
+      const sent = batches.add(message) ? Promise.resolve() : write(message);
       if (!('method' in message) && 'id' in message && message.id !== undefined) pendingRequests.delete(message.id);
       if (pendingRequests.size === 0) for (const resolve of idleWaiters.splice(0)) resolve();
       return sent;
     },
     async close() {
       end();
+      batches.end();
       transport.onclose?.();
     },
     isCongested: () => output.writableNeedDrain,
@@ -103,9 +122,8 @@ export function createLineTransport(input: Readable, output: Writable, onEnd: ()
 }
 
 /** Says why a value is not a valid message. Null for a notification, which gets no answer. */
-function findFault(value: unknown): { id: string | number | null; code: number; message: string } | null {
+function findFault(value: unknown): RpcFault | null {
   const code = ErrorCode.InvalidRequest;
-  if (Array.isArray(value)) return { id: null, code, message: 'batches are not supported; send one message per line' };
   const { id, method, jsonrpc } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
   const validId = typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id)) ? id : null;
   if (jsonrpc !== '2.0') return { id: validId, code, message: 'a message needs "jsonrpc": "2.0"' };

@@ -9,7 +9,7 @@ const maxNameChars = 80;
 
 export interface ProgressReporter {
   /** Adds runs to report on. Runs that they delegate are added automatically. */
-  follow(ids: string[], labelOf: (id: string) => string | null): void;
+  follow(runs: { id: string; label: string | null; hasEnded: boolean }[]): void;
   end(): void;
 }
 
@@ -22,6 +22,7 @@ export interface ProgressDeps {
 
 export function createProgressReporter({ watch, every, send }: ProgressDeps): ProgressReporter {
   const labels = new Map<string, string | null>();
+  const active = new Set<string>();
   let steps = 0;
   let lastSent = 0;
   let unsent: string | null = null;
@@ -40,8 +41,10 @@ export function createProgressReporter({ watch, every, send }: ProgressDeps): Pr
   const unwatch = watch((event) => {
     if (event.type === 'run.created' && event.data.parentId !== null && labels.has(event.data.parentId)) {
       labels.set(event.runId, shortenLabel(event.data.brief.label ?? null));
+      active.add(event.runId);
     }
     if (!labels.has(event.runId)) return;
+    if (event.type === 'run.ended') active.delete(event.runId);
     const step = describeStep(event);
     if (step === null) return;
     steps++;
@@ -52,11 +55,15 @@ export function createProgressReporter({ watch, every, send }: ProgressDeps): Pr
     maySend = true;
     if (unsent !== null) report(unsent);
     else if (++quietTicks >= quietTicksBeforeKeepAlive)
-      report(`${labels.size === 1 ? '1 run is' : `${labels.size} runs are`} still running`);
+      report(`${active.size === 1 ? '1 run is' : `${active.size} runs are`} still running`);
   });
   return {
-    follow(ids, labelOf) {
-      for (const id of ids) if (!labels.has(id)) labels.set(id, shortenLabel(labelOf(id)));
+    follow(runs) {
+      for (const { id, label, hasEnded } of runs) {
+        if (labels.has(id)) continue;
+        labels.set(id, shortenLabel(label));
+        if (!hasEnded) active.add(id);
+      }
     },
     end() {
       unwatch();

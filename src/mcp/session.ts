@@ -11,10 +11,11 @@ import type { Api } from '../api/api.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Role } from '../contract/http.ts';
 import type { Json } from '../contract/json.ts';
-import { defaultLimits } from '../contract/limits.ts';
+import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
-import { answerToolRequest, resolveIds } from '../kernel/dialect-tools.ts';
+import { answerToolRequest, contextLimits, resolveIds } from '../kernel/dialect-tools.ts';
+import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
 import { emptyDelegation, listEndedRunsRead, listOpenRuns, needsClientRun, observeStarts } from './delegation.ts';
@@ -71,6 +72,13 @@ export function createSession(options: SessionOptions): Session {
   /** Calls that are waiting, and the runs that they will report. */
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
+  function findLimits(dialect: Dialect, configured: LimitsGiven = {}) {
+    return contextLimits(dialect, [
+      { from: 'config', limits: configured },
+      { from: 'command', limits: options.limits },
+    ]);
+  }
+
   /** Starts the record of a call in dialects that keep one. It needs a client run, even if the call is refused. */
   async function startRecord({ name, arguments: args }: ToolCall): Promise<CallRecord | null> {
     const api = await workspace.open();
@@ -107,7 +115,7 @@ export function createSession(options: SessionOptions): Session {
     const started: string[] = [];
     const follow = (ids: string[]) => {
       for (const id of ids) waiting.runs.add(id);
-      reporter?.follow(ids, (id) => delegation.view(id)?.row.label ?? null);
+      reporter?.follow(ids.map((id) => describeFollowed(id, delegation)));
     };
     const onStart = (ids: string[]) => {
       started.push(...ids);
@@ -116,7 +124,8 @@ export function createSession(options: SessionOptions): Session {
     if (request.kind === 'wait') follow(resolveIds(request, delegation));
     waitingCalls.add(waiting);
     try {
-      const limited = { ...context, maxOutputBytes: delegation.maxOutputBytes };
+      const { maxOutputBytes, maxConcurrent } = delegation;
+      const limited = { ...context, maxOutputBytes, maxConcurrent };
       const reaching = options.isProven
         ? includeOtherRuns(delegation, { api, waitIds: request.kind === 'wait' ? request.ids : null, followUpRefusal: null })
         : delegation;
@@ -185,10 +194,12 @@ export function createSession(options: SessionOptions): Session {
     hasDelegated: () => hasDelegated,
     async listTools() {
       try {
-        return await workspace.read((api) => createToolList(api.dialect, listAgents(api)));
+        return await workspace.read((api) =>
+          createToolList(api.dialect, { agents: listAgents(api), ...findLimits(api.dialect, api.limits) }),
+        );
       } catch (error) {
         log(`cannot open the workspace: ${messageOf(error)}`);
-        return createToolList(options.dialect, []);
+        return createToolList(options.dialect, { agents: [], ...findLimits(options.dialect, {}) });
       }
     },
     async call(call) {
@@ -225,6 +236,12 @@ export function createSession(options: SessionOptions): Session {
       await api?.close();
     },
   };
+}
+
+/** A run that is not known to be active counts as ended. */
+function describeFollowed(id: string, { view }: Pick<Delegation, 'view'>) {
+  const known = view(id);
+  return { id, label: known?.row.label ?? null, hasEnded: known?.outcome !== null };
 }
 
 function addBlock(result: CallToolResult, text: string): CallToolResult {

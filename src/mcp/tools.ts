@@ -5,13 +5,13 @@ import { namedProblems } from '../conversation/argument-problems.ts';
 import type { Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
 import { cleanText } from '../text/cut.ts';
 
-export function createToolList(dialect: Dialect, agents: DialectContext['agents']): Tool[] {
+export function createToolList(dialect: Dialect, context: Pick<DialectContext, 'agents' | 'maxConcurrent' | 'maxChildMs'>): Tool[] {
   return dialect.tools.map((tool) => {
     const title = tool.title === undefined ? {} : { title: tool.title };
     return {
       name: tool.name,
       ...title,
-      description: cleanText(tool.description({ door: 'mcp', agents })),
+      description: cleanText(tool.description({ door: 'mcp', ...context })),
       inputSchema: { type: 'object', ...toJsonSchema(tool.input, 'input') },
       ...createOutputSchema(tool),
       annotations: {

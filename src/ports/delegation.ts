@@ -49,6 +49,8 @@ export interface Delegation {
   readonly call: string;
   /** How much of a child's text may enter the caller's context at once. Null: a client without a limit; the children's own limits apply. */
   readonly maxOutputBytes: number | null;
+  /** How many children the caller may have at the same time. */
+  readonly maxConcurrent: number | null;
   /** Agents that a brief may name. */
   agents(): { name: string; description: string }[];
 }

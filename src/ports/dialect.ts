@@ -64,6 +64,10 @@ export interface DialectContext {
   call: string;
   /** How much of a result may enter the caller's context; null or absent if the caller has no limit of its own. */
   maxOutputBytes?: number | null;
+  /** How many children the caller may have at the same time; null or absent if it has no limit of its own, or it is not known yet. */
+  maxConcurrent?: number | null;
+  /** The longest that a child of the caller may run, in milliseconds; null or absent if only the child's own limit counts. */
+  maxChildMs?: number | null;
 }
 
 /** A delegation tool: two pure functions around the kernel, input to request and reply to result. */
@@ -82,7 +86,7 @@ export interface DialectTool<I = unknown> {
   destructive?: boolean;
   /** Whether an interrupted call may be repeated; children that it had started are then found, not started twice. True if absent. */
   repeatable?: boolean;
-  /** Equal calls in a row are normal: each waits for a while. They do not count as a loop. */
+  /** Equal calls in a row are normal: each waits for a while, or asks for the state. They do not count as a loop, but their turns count. */
   polls?: true;
   /** Words the refusal of input that `input` does not accept; `problem` names the parameter. Pure. */
   describeInvalid?(problem: string): string;
@@ -100,7 +104,7 @@ export interface FirstMessage {
 
 /** How runs of a dialect behave. Omitted fields use native behaviour. */
 export interface DialectSetup {
-  /** Replace the built-in limits; the configuration overrides them. */
+  /** Replace the built-in limits. `limits` of the configuration can only lower them; agents, briefs and flags of a command override them. */
   limits?: LimitsGiven;
   /** What happens to a brief whose parent already has its maximum number of concurrent children. */
   whenFull?: 'queue' | 'refuse';
@@ -114,6 +118,8 @@ export interface DialectSetup {
   root?: string;
   /** Offers the delegation tools at the maximum depth too, where calls are refused. */
   offerAlways?: boolean;
+  /** A brief that allows a tool which its parent cannot pass on is refused. Otherwise the run starts without that tool. */
+  refusesMissingTools?: true;
   /** The text that a delegated run reads if it calls a delegation tool that it was not offered. Pure. */
   notOffered?(tool: string): string;
   /** Every call of a client is recorded in the client's run, with its input and result; also calls that are refused. */

@@ -1,4 +1,5 @@
 // Computes the limits of a run and the source of each: built-in default < dialect < config < agent < brief, then at most what the parent passes on.
+// The configuration may only lower the limits of a dialect. They rise with the settings of the dialect, an agent, a brief or a flag of the command.
 import {
   completeLimits,
   defaultLimits,
@@ -36,7 +37,7 @@ export function limitsForChildren(limits: EffectiveLimits, parent: { isClient: b
   return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? completeLimits(limits)[name].value : null])) as ParentLimits;
 }
 
-/** The limits of an agent's run. Of several given values the last one counts. */
+/** The limits of an agent's run. Of several given values the last one counts, unless it is a configured one above the dialect's. */
 export function effectiveLimits(given: GivenLimits[], parent: ParentLimits | null): EffectiveLimits {
   const limits = {} as EffectiveLimits;
   for (const name of names) limits[name] = effectiveLimit(name, given, parent);
@@ -62,8 +63,11 @@ function effectiveLimit(name: LimitName, given: GivenLimits[], parent: ParentLim
 }
 
 function lastGiven(name: LimitName, given: GivenLimits[]): EffectiveLimit | null {
-  const source = given.findLast(({ limits }) => limits[name] !== undefined);
-  return source ? { from: source.from, value: source.limits[name] as number } : null;
+  const values = given.flatMap(({ from, limits }) => (limits[name] === undefined ? [] : [{ from, value: limits[name] }]));
+  const last = values.at(-1);
+  const dialects = values.find(({ from }) => from === 'dialect');
+  if (last?.from === 'config' && dialects && last.value >= dialects.value) return dialects;
+  return last ?? null;
 }
 
 /** Whether the cost limit was set explicitly: for this run or, if it is inherited, for the parent (`isParents`). */

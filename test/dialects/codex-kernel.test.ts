@@ -247,7 +247,7 @@ describe('send_input', () => {
 
   it('an unknown agent is an error', async () => {
     const { results } = await playScript(codex(), [root(createCalls(send('nope', 'x')), { text: 'ok' })]);
-    expect(results[0]).toEqual({ status: 'error', output: 'Agent not found: nope is none of your delegated runs' });
+    expect(results[0]).toEqual({ status: 'error', output: 'Agent not found: target: nope is none of your delegated runs' });
   });
 });
 

@@ -214,7 +214,8 @@ describe('results', () => {
     ['resume_agent', { id: 'x' }],
   ])('%s of an unknown id', (name, input) => {
     const given = result(name, input, [createRefusal('unknown_run', 'x is none of your delegated runs', 'x')]);
-    expect(given).toEqual({ parts: [{ text: 'Agent not found: x is none of your delegated runs' }], isError: true });
+    const [parameter] = Object.keys(input);
+    expect(given).toEqual({ parts: [{ text: `Agent not found: ${parameter}: x is none of your delegated runs` }], isError: true });
   });
 
   test('a long message is cut inside the JSON', () => {

@@ -128,7 +128,7 @@ describe('the other tools', () => {
   test.each(['delegate_wait', 'delegate_cancel'])('%s: an unknown id', (name) => {
     const reply = [createRefusedChild('none of yours', 'abc\n')];
     expect(makeResult(name, { ids: ['abc\n'] }, reply)).toEqual({
-      parts: [{ text: '[run abc · refused] unknown_run: none of yours' }],
+      parts: [{ text: '[run abc · refused] unknown_run: ids: none of yours' }],
       isError: true,
     });
     expect(makeResult(name, { ids: [id, 'abc'] }, [createLiveChild(), ...reply]).isError).toBe(false);

@@ -254,5 +254,6 @@ it('an unknown id', async () => {
   const { results } = await playScript(openfork(), [
     root(createCalls(createCall('task_status', { id: 'nope' }), createCall('task_cancel', { id: 'nope' })), { text: 'ok' }),
   ]);
-  for (const each of results) expect(each).toEqual({ status: 'error', output: 'Subagent not found: nope is none of your delegated runs' });
+  for (const each of results)
+    expect(each).toEqual({ status: 'error', output: 'Subagent not found: id: nope is none of your delegated runs' });
 });

@@ -160,7 +160,7 @@ describe('results of task_status and task_cancel', () => {
 
   test.each(['task_status', 'task_cancel'])('%s of an unknown id', (name) => {
     const given = result(name, { id: 'nope' }, [createRefusal('unknown_run', 'nope is none of your delegated runs', 'nope')]);
-    expect(given).toEqual({ parts: [{ text: 'Subagent not found: nope is none of your delegated runs' }], isError: true });
+    expect(given).toEqual({ parts: [{ text: 'Subagent not found: id: nope is none of your delegated runs' }], isError: true });
   });
 });
 

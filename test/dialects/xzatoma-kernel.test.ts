@@ -96,6 +96,22 @@ describe('tool filtering', () => {
     expect(selectResults(world, createChildId(2))[0]?.status).toBe('denied');
   });
 
+  it('9: tools that the parent does not have are refused by name, and nothing is started', async () => {
+    const runs = [
+      root(createCalls(ask('a', { allowed_tools: ['read', 'terminal'] }), ask('b', { allowed_tools: ['read'] })), { text: 'ok' }),
+      child('b', createCalls(ask('c', { allowed_tools: ['grep'] })), { text: 'x' }, { text: 'y' }),
+    ];
+    const { world, results } = await playScript(xzatoma(), runs, {}, { tools: { allow: ['read', 'grep', ...own] } });
+    expect(parseResult<Result>(results[0])).toMatchObject({
+      success: false,
+      error: 'allowed_tools: `bash` is not a tool that you can pass on',
+    });
+    expect(parseResult<Result>(results[1]).success).toBe(true);
+    const [nested] = selectResults(world, selectFacts(world, 'run.created')[1]?.runId);
+    expect(parseResult<Result>(nested).error).toBe('allowed_tools: `grep` is not a tool that you can pass on');
+    expect(selectFacts(world, 'run.created')).toHaveLength(2);
+  });
+
   it('8, 9: subagent in the list, and unknown names, are refused by name', async () => {
     const { results } = await playScript(xzatoma(), [
       root(createCalls(ask('a', { allowed_tools: ['subagent'] }), ask('b', { allowed_tools: ['grpe'] })), { text: 'ok' }),

@@ -59,8 +59,8 @@ describe('errors', () => {
       ['spawn_agent', { message: 'x', fork_context: true }, /^fork_context: /],
       ['spawn_agent', { message: 'x', reasoning_effort: 'ultra' }, /reasoning_effort/],
       ['spawn_agent', {}, /^message: /],
-      ['send_input', { target: 'nope', message: 'x' }, /^Agent not found: nope/],
-      ['close_agent', { target: 'nope' }, /^Agent not found: nope/],
+      ['send_input', { target: 'nope', message: 'x' }, /^Agent not found: target: nope/],
+      ['close_agent', { target: 'nope' }, /^Agent not found: target: nope/],
       ['wait_agent', { targets: [] }, /^targets: /],
     ];
     for (const [name, args, said] of refused) {

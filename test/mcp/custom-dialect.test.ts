@@ -1,7 +1,9 @@
 // The server with a user-defined dialect: structured content, unreported ends, progress, and disconnecting.
+
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it } from 'vitest';
+import { native } from '../../src/dialects/native.ts';
 import type { World } from '../support/world.ts';
 import { readTexts } from './support.ts';
 import { type InProcessServer, startInProcess } from './support-in-process.ts';
@@ -112,6 +114,29 @@ describe('progress', () => {
     const after = heard.length;
     await runTicks(inside, 60);
     expect(heard).toHaveLength(after);
+  });
+
+  it('counts only runs that have not ended', async () => {
+    const runs = [
+      { when: { task: 'quick' }, steps: [{ text: 'done' }] },
+      { when: { task: 'slow' }, times: 2, steps: [{ hang: 'start' }] },
+    ];
+    await using inside = await startInProcess({ script: { runs } }, native);
+    const heard: (string | undefined)[] = [];
+    const stop = new AbortController();
+    const listen = { onprogress: ({ message }: { message?: string | undefined }) => void heard.push(message), signal: stop.signal };
+    const delegated = call(inside, 'delegate', { tasks: [{ task: 'quick' }, { task: 'slow' }, { task: 'slow' }] }, listen);
+    await waitForFact(inside.world, 'child.ended');
+    await waitForFact(inside.world, 'model.asked', 3);
+    await runTicks(inside, 30);
+    expect(heard.at(-1)).toBe('2 runs are still running');
+    const ids = inside.world.facts.flatMap((each) => (each.type === 'run.created' && each.data.parentId !== null ? [each.runId] : []));
+    const waited = call(inside, 'delegate_wait', { ids }, listen);
+    await runTicks(inside, 30);
+    expect(heard.slice(-2)).toEqual(['2 runs are still running', '2 runs are still running']);
+    stop.abort(new Error('stop'));
+    await Promise.allSettled([delegated, waited]);
+    await waitForFact(inside.world, 'child.ended', 3);
   });
 });
 

@@ -52,6 +52,33 @@ describe('sessions', () => {
     expect((await world.handler.handle(post({ id: 1, method: 'ping' }, headers), owner)).status).toBe(400);
   });
 
+  it.each([
+    ['2025-03-26', 200],
+    ['2025-06-18', 400],
+    ['2024-11-05', 400],
+  ])('a batch in a session of protocol version %s gets status %i', async (protocolVersion, status) => {
+    await using world = await createHttpWorld();
+    const opened = await world.handler.handle(post({ ...initialize, params: { ...initialize.params, protocolVersion } }), owner);
+    await opened.text();
+    const headers = { ...json, 'mcp-session-id': opened.headers.get('mcp-session-id') as string };
+    const body = JSON.stringify([{ jsonrpc: '2.0', id: 1, method: 'ping' }]);
+    const answer = await world.handler.handle(new Request(url, { method: 'POST', headers, body }), owner);
+    expect(answer.status).toBe(status);
+    if (status === 200) expect(await readUntil(answer, '"id":1')).toContain('"result":{}');
+    else expect(await answer.json()).toMatchObject({ id: null, error: { code: -32600, message: expect.stringContaining('batches') } });
+  });
+
+  it('an `initialize` without a version is refused by name', async () => {
+    await using world = await createHttpWorld({ bounds: { sessions: 1 } });
+    const answer = await world.handler.handle(post({ ...initialize, params: {} }), owner);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      id: initialize.id,
+      error: { code: -32602, message: expect.stringContaining('params.protocolVersion: is missing') },
+    });
+    expect((await world.handler.handle(post(initialize), owner)).status).toBe(200);
+  });
+
   it('a server that stops opens none', async () => {
     await using world = await createHttpWorld();
     await world.handler.close('its process was asked to stop');

@@ -59,6 +59,63 @@ const abuses: [what: string, line: string, id: unknown, code: number, message: R
   ['an unknown tool', '{"jsonrpc":"2.0","id":12,"method":"tools/call","params":{"name":"__proto__"}}', 12, -32602, /unknown tool/],
 ];
 
+describe('batches', () => {
+  const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' });
+  const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
+
+  it('are answered in one line in protocol version 2025-03-26, the only one that has them', async () => {
+    const raw = start();
+    raw.write(JSON.stringify({ ...initialize, params: { ...initialize.params, protocolVersion: '2025-03-26' } }));
+    expect((await raw.next()).result).toMatchObject({ protocolVersion: '2025-03-26' });
+    raw.write(JSON.stringify([ping(1), { jsonrpc: '2.0', method: 'notifications/initialized' }, ping('b')]));
+    expect(await raw.next()).toEqual([pong(1), pong('b')]);
+    raw.write(JSON.stringify([ping(2), 7, ping(1.5), { jsonrpc: '2.0', id: 3, method: 'tools/call', params: [] }]));
+    const faults: [unknown, number][] = [
+      [null, -32600],
+      [null, -32600],
+      [3, -32602],
+    ];
+    const answers = (await raw.next()) as unknown as { id: unknown; error?: { code: number } }[];
+    expect(answers.filter(({ error }) => error).map(({ id, error }) => [id, error?.code])).toEqual(faults);
+    expect(answers.filter(({ error }) => !error)).toEqual([pong(2)]);
+    const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'delegate', arguments: { tasks: [{ task: 'x' }] } } };
+    raw.write(JSON.stringify([call, ping(6)]));
+    const results = (await raw.next()) as unknown as { id: unknown; result: object }[];
+    expect(results).toEqual([pong(6), expect.objectContaining({ id: 5 })]);
+    expect(JSON.stringify(results)).toContain('fine');
+    for (const wrong of [[], [initialize], Array(101).fill(ping(1))]) {
+      raw.write(JSON.stringify(wrong));
+      expect(await raw.next()).toMatchObject({ id: null, error: { code: -32600, message: expect.stringMatching(/batch/) } });
+    }
+    // Notifications alone get no answer.
+    raw.write('[{"jsonrpc":"2.0","method":"notifications/nothing"}]');
+    raw.write(JSON.stringify([ping(8), { ...call, id: 7, params: { name: 'delegate_wait', arguments: {} } }]));
+    raw.child.stdin?.end();
+    expect(await raw.next()).toContainEqual(pong(8));
+    expect(await raw.left).toBe(0);
+  });
+});
+
+describe('`initialize`', () => {
+  const { clientInfo, capabilities } = initialize.params;
+  it.each([
+    ['no params', undefined, /^params: is missing; it has to be an object$/],
+    ['no version', { capabilities, clientInfo }, /^params\.protocolVersion: is missing; it has to be a string$/],
+    ['no client', { capabilities, protocolVersion: '2025-06-18' }, /^params\.clientInfo: is missing; it has to be an object$/],
+    ['a version that is no text', { ...initialize.params, protocolVersion: 5 }, /^params\.protocolVersion: .*expected string/],
+  ])('with %s is refused by name, and can be sent again', async (_, params, message) => {
+    const raw = start();
+    raw.write(JSON.stringify({ ...initialize, params }));
+    expect(await raw.next()).toEqual({
+      jsonrpc: '2.0',
+      id: 'first',
+      error: { code: -32602, message: expect.stringMatching(message) },
+    });
+    raw.write(JSON.stringify(initialize));
+    expect((await raw.next()).result).toMatchObject({ serverInfo: { name: 'retinue' } });
+  });
+});
+
 describe('the session', () => {
   it('answers invalid messages with errors and continues', async () => {
     const raw = start();

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { waitForExit } from './support.ts';
+import { readTexts, waitForExit } from './support.ts';
 import {
   findTool,
   getFirstMessage,
@@ -77,6 +77,10 @@ describe('a subagent', () => {
       result: null,
       error: null,
     });
+    expect(parseStructured(await server.call('subagent_status', { subagent_id: `${subagent_id}@0` }))).toMatchObject({
+      status: 'running',
+      result: null,
+    });
     server.release('count');
     const ended = parseStructured(await server.call('subagent_status', { subagent_id, wait: true }));
     expect(JSON.stringify(ended)).toBe(
@@ -122,21 +126,27 @@ it('`retinue show` has the pid of the subagent’s process while it runs', async
   expect(await show()).not.toHaveProperty('pid');
 });
 
-it('a long result is read in parts, of the configured size', async () => {
+it.each([
+  ['`max_result_bytes`', { dialects: { ralph: { max_result_bytes: 4000 } } }, 4700],
+  ['`limits.maxOutputBytes`', { limits: { maxOutputBytes: 1000 } }, 1000],
+])('a long result is read in parts of the size that %s says', async (_, config, maxBytes) => {
   const long = Array.from({ length: 900 }, (_, n) => `line ${n} é`).join('\n');
-  const config = { dialects: { ralph: { max_result_bytes: 4000 } } };
   await using server = await startDialectServer('ralph', { answers: { long: { text: long, chunkSize: 2000 } }, config });
   const { subagent_id } = parseStructured<Spawned>(await server.call('subagent', { task: 'long' }));
   let [asked, read]: [string | undefined, string] = [subagent_id, ''];
   while (asked !== undefined) {
-    const answered: Spawned = parseStructured(await server.call('subagent_status', { subagent_id: asked, wait: true }));
-    const { status, result } = answered;
+    const answer = await server.call('subagent_status', { subagent_id: asked, wait: true });
+    const { status, result } = parseStructured<Spawned>(answer);
     const [notes = '']: string[] = /(\n\[(truncated: kept|characters) [^\]]+\])?(\n\[the rest: .*\])?$/.exec(result ?? '') ?? [];
+    if (asked === subagent_id) expect(notes).toContain(` of ${Buffer.byteLength(long)} bytes]`);
     read += (result ?? '').slice(0, (result ?? '').length - notes.length);
-    expect([status, Buffer.byteLength(result ?? '') < 4300]).toEqual(['completed', true]);
+    expect(status).toBe('completed');
+    expect(Buffer.byteLength(readTexts(answer)[0] ?? '')).toBeLessThanOrEqual(maxBytes);
     asked = /"subagent_id":"([^"]+)"/.exec(notes)?.[1];
   }
   expect(read).toBe(long);
+  const again = await server.call('subagent_status', { subagent_id: `${subagent_id}@0` });
+  expect(parseStructured<Spawned>(again).result).toMatch(/\n\[characters 0 to \d+ of \d+\]\n\[the rest: .*\]$/);
 });
 
 describe('how outcomes are shown', () => {
@@ -233,6 +243,30 @@ describe.runIf(process.platform === 'linux')('a subagent process', () => {
     server.release('first');
     parseStructured(await server.call('subagent_status', { subagent_id: one.subagent_id, wait: true }));
     expect(parseStructured(await server.call('subagent', { task: 'busy 7' }))).toMatchObject({ subagent_id: expect.stringMatching(hex16) });
+  });
+
+  it('the limits that apply are those that tools and refusals name', async () => {
+    const answers = { busy: { text: 'done' } };
+    await using server = await startDialectServer('ralph', {
+      answers,
+      held: ['busy'],
+      args: ['--max-concurrent', '2', '--timeout', '90s'],
+    });
+    const { description } = await findTool(server.client, 'subagent');
+    expect(description).toMatch(/At most 2 run at the same time, each for at most 90 seconds/);
+    for (const n of [1, 2]) parseStructured(await server.call('subagent', { task: `busy ${n}` }));
+    expect(parseStructured(await server.call('subagent', { task: 'busy 3' }))).toMatchObject({
+      error: 'Too many subagents: 2 are running (max_subagents); wait for one to end',
+    });
+    await using lower = await startDialectServer('ralph', { config: { limits: { maxConcurrent: 4 } } });
+    expect((await findTool(lower.client, 'subagent')).description).toMatch(/At most 4 run at the same time, each for at most 300 seconds/);
+  });
+
+  it('the limits of a workspace that is not trusted allow no sixth', async () => {
+    const files = { 'retinue.config.json': JSON.stringify({ limits: { maxConcurrent: 7 } }) };
+    await using server = await startDialectServer('ralph', { answers: { busy: { text: 'done' } }, held: ['busy'], files });
+    for (const n of [1, 2, 3, 4, 5]) expect((await server.call('subagent', { task: `busy ${n}` })).isError).toBeUndefined();
+    expect((await server.call('subagent', { task: 'busy 6' })).isError).toBe(true);
   });
 
   it('a result is readable after a restart of the server; a server killed with -9 leaves no process, and its subagents failed', async () => {

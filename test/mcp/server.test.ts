@@ -98,6 +98,11 @@ describe('a refusal', () => {
       ['delegate', { tasks: [{ task: 'x' }], wait_seconds: -1 }, /wait_seconds: /],
       ['delegate_read', { id: 'x', part: 'all' }, /part: /],
       ['delegate_cancel', { ids: 'x' }, /ids: .*expected array, received string/],
+      ['delegate_wait', { ids: ['x', 'y'] }, /\[run x · refused\] unknown_run: ids: x is none of your delegated runs/],
+      ['delegate_message', { id: 'x', text: 't' }, /unknown_run: id: x is none/],
+      ['delegate_read', { id: 'x', part: 'log' }, /unknown_run: id: x is none/],
+      ['delegate_cancel', { ids: ['x'] }, /unknown_run: ids: x is none/],
+      ['delegate_apply', { ids: ['x'] }, /unknown_run: ids: x is none/],
       ['delegate_cancel', JSON.parse('{"ids": ["x"], "__proto__": {"a": 1}}'), /__proto__|unknown_run/],
     ];
     for (const [name, args, expected] of cases) {

@@ -124,6 +124,14 @@ describe('tool filtering', () => {
     expect(sent('none')).toEqual(delegating);
   });
 
+  it('9: a tool that the rules of the user take away is refused by name', async () => {
+    await using server = await startDialectServer('xzatoma', { answers: { net: { text: 'c' } }, args: ['--deny', 'bash'] });
+    const refused = await server.call('subagent', ask('net', { allowed_tools: ['fetch', 'terminal'] }));
+    expect(refused.isError).toBe(true);
+    expect(parseStructured(refused)).toMatchObject({ success: false, error: expect.stringMatching(/^allowed_tools: `bash`/) });
+    expect(server.findRequests('net')).toEqual([]);
+  });
+
   it('applies below too: a nested subagent has only tools that its parent has', async () => {
     const answers = { outer: [nested('inner'), { text: 'done' }], inner: { text: 'in' } };
     await using server = await startDialectServer('xzatoma', { answers });

@@ -160,6 +160,13 @@ describe('{{run:N}}', () => {
     ]);
   });
 
+  test('finds the ids in results of ralph and openfork', async () => {
+    const results = [`{"subagent_id":"${ids[0]}","status":"running","result":null}`, `launched.\n- ID: ${ids[1]}\n- Type: general`];
+    const handle = await models(steps({ text: 'go' }, { text: '{{run:1}} {{run:2}}' }))();
+    const { content } = await handle.model.doGenerate({ prompt: prompt('the task', 'go', results.join('\n')) });
+    expect(content).toEqual([{ type: 'text', text: ids.join(' ') }]);
+  });
+
   test('fails if the conversation does not mention that run', async () => {
     const handle = await models(steps({ text: 'go' }, { text: '{{run:3}}' }))();
     await expect(ask(handle, { prompt: told })).rejects.toMatchObject({

@@ -144,11 +144,11 @@ function formatRefusal(
   { code, message }: ErrorInfo,
   request: DelegationRequest,
   settings: ClaudeSettings,
-  { agents }: DialectContext,
+  { agents, maxConcurrent }: DialectContext,
 ): string {
   if (code === 'depth') return tooDeep;
   if (code === 'parent_full')
-    return `${settings.max_concurrent_subagents} agents are running, and more are not allowed at the same time (max_concurrent_subagents). Do not retry; wait until one ends.`;
+    return `${maxConcurrent ?? settings.max_concurrent_subagents} agents are running, and more are not allowed at the same time (max_concurrent_subagents). Do not retry; wait until one ends.`;
   const text = toOneLine(message);
   if (code !== 'unknown_agent') return code === 'unknown_model' ? `model: ${text}` : text;
   const type = request.kind === 'delegate' ? (request.briefs[0]?.agent ?? '') : '';

@@ -5,9 +5,15 @@ const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 
 /** Milliseconds of `90s`, `10m`, `1h30m`; plain digits are seconds. Null if it is not a duration, zero, or too long for a timer. */
 export function parseDuration(text: string): number | null {
-  const trimmed = text.trim();
-  const ms = /^\d{1,15}$/.test(trimmed) ? Number(trimmed) * 1000 : sumParts(trimmed);
+  const ms = durationToMs(text);
   return ms >= 1 && ms <= maxMs ? ms : null;
+}
+
+/** The same for any duration, also zero and with a minus before it; NaN for every other text. */
+export function durationToMs(text: string): number {
+  const [, minus, unsigned = ''] = /^(-?)(.*)$/s.exec(text.trim()) ?? [];
+  const ms = /^\d{1,15}$/.test(unsigned) ? Number(unsigned) * 1000 : sumParts(unsigned);
+  return minus ? -ms : ms;
 }
 
 function sumParts(text: string): number {

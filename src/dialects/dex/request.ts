@@ -6,7 +6,7 @@ import { maxMs } from '../../contract/limits.ts';
 import type { DelegationRequest } from '../../ports/dialect.ts';
 import type { DexConfig } from '../settings.ts';
 import { briefToRequest, omitUndefined, parseBrief } from '../shared/brief.ts';
-import { parseDuration } from './duration.ts';
+import { durationToMs, parseDuration } from './duration.ts';
 import { agentToHat, hats, hatToAgent, memoryRules } from './hats.ts';
 import { type FilledRecipe, fillRecipe, type Recipe } from './recipe.ts';
 
@@ -51,6 +51,8 @@ export function resolveSettings(config: z.infer<typeof DexConfig>, ownHats: Agen
   };
 }
 
+const timeoutProblem = 'must be whole seconds or a text like "10m", up to 24 days';
+
 /** `hat` may also name a recipe. Without recipes the parameters are those of the source. */
 export function createInput(settings: DexSettings) {
   const { recipes, allowedHats } = settings;
@@ -67,7 +69,7 @@ export function createInput(settings: DexSettings) {
     inherit_memories: z.boolean().optional().describe('Give the subagent the memories of this project (default: false)'),
     summary_mode: z.boolean().optional().describe('Return only the final summary instead of everything the subagent wrote (default: true)'),
     timeout: z
-      .union([z.int(), z.string()])
+      .union([z.int(), z.string()], timeoutProblem)
       .optional()
       .describe(`Maximum runtime, in whole seconds or like "10m" (default: ${settings.defaultTimeoutMs / 1000} seconds)`),
     ...(recipes.length > 0 && {
@@ -76,7 +78,7 @@ export function createInput(settings: DexSettings) {
         .optional()
         .describe('Prepared instructions to use. `instructions` are then optional and added to them.'),
       parameters: z
-        .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+        .record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text, a number, true or false'))
         .optional()
         .describe('The parameters of the recipe'),
     }),
@@ -102,7 +104,7 @@ export function inputToRequest(input: Input, settings: DexSettings): DelegationR
   const hat = (isHat ? input.hat : recipe?.hat) ?? settings.defaultHat;
   const timeout = input.timeout ?? recipe?.timeout;
   const timeoutMs = resolveTimeoutMs(timeout, settings);
-  if (timeoutMs === null) return refuseConfig('timeout: must be whole seconds or a text like "10m", up to 24 days');
+  if (timeoutMs === null) return refuseConfig(`timeout: ${timeoutProblem}`);
   const instructions = resolveInstructions(input, recipe);
   if (!instructions.ok) return refuseConfig(instructions.problem);
   const ownTurns = recipe?.max_turns ?? settings.ownHats.find(({ name }) => name === hatToAgent(hat))?.limits?.maxTurns;
@@ -140,12 +142,10 @@ function refuseConfig(message: string): DelegationRequest {
   return { kind: 'refuse', message: `${invalidConfig}${message}` };
 }
 
-/** Zero and negative numbers mean the default. Null if it is not a valid time. */
+/** Zero and less mean the default. Null if it is not a valid time. */
 function resolveTimeoutMs(timeout: number | string | undefined, { defaultTimeoutMs }: DexSettings): number | null {
   if (timeout === undefined) return defaultTimeoutMs;
-  const text = typeof timeout === 'number' ? null : timeout.trim();
-  if (text !== null && !/^-?\d+$/.test(text)) return parseDuration(text);
-  const seconds = Number(timeout);
-  if (seconds <= 0) return defaultTimeoutMs;
-  return seconds * 1000 <= maxMs ? seconds * 1000 : null;
+  const ms = typeof timeout === 'number' ? timeout * 1000 : durationToMs(timeout);
+  if (ms <= 0) return defaultTimeoutMs;
+  return ms <= maxMs ? ms : null;
 }

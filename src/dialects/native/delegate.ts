@@ -93,7 +93,7 @@ function toRequest(input: Input, context: DialectContext): DelegationRequest {
 }
 
 function fromReply(reply: DelegationReply, _: DelegationRequest, { door }: DialectContext): DialectResult {
-  if (reply.kind !== 'children') return createRefusal(reply);
+  if (reply.kind !== 'children') return createRefusal(reply, 'tasks');
   const result = formatChildren(reply.children, (_, index) => `task ${index + 1} of ${reply.children.length}`);
   if (reply.children.some((child) => child.ok && child.view.outcome === null)) {
     const notification = door === 'model' ? ' You are also notified when a run ends.' : '';

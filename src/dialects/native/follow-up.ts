@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ChildReply, DelegationRequest, DialectResult, DialectTool } from '../../ports/dialect.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { createRefusal, formatApplied, formatChildren } from './render.ts';
+import { createRefusal, formatApplied, formatNamedRuns } from './render.ts';
 import { WaitSeconds } from './wait-seconds.ts';
 
 const Id = z.string().min(1).max(100);
@@ -27,6 +27,7 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
   },
   inputSchema: inputSchemas.delegate_wait,
   readOnly: true,
+  polls: true,
   toRequest: (input, context) => ({
     kind: 'wait',
     ids: input.ids?.length ? input.ids : null,
@@ -34,9 +35,9 @@ const wait: DialectTool<z.infer<typeof Wait>> = {
     waitMs: resolveWaitMs(input.seconds, context),
   }),
   fromReply(reply) {
-    if (reply.kind !== 'children') return createRefusal(reply);
+    if (reply.kind !== 'children') return createRefusal(reply, 'ids');
     if (reply.children.length === 0) return { parts: [{ text: 'No delegated run is open.' }], isError: false };
-    return formatChildren(reply.children, formatRequestedId);
+    return formatNamedRuns(reply.children, 'ids');
   },
 };
 
@@ -58,8 +59,8 @@ const message: DialectTool<z.infer<typeof Message>> = {
   repeatable: false,
   toRequest: (input) => ({ kind: 'message', id: input.id, text: input.text }),
   fromReply(reply, request) {
-    if (reply.kind !== 'children') return createRefusal(reply);
-    const result = formatChildren(reply.children, formatRequestedId);
+    if (reply.kind !== 'children') return createRefusal(reply, 'id');
+    const result = formatNamedRuns(reply.children, 'id');
     const [child] = reply.children;
     if (child?.ok) result.parts.push({ text: formatDelivery(child, request) });
     return result;
@@ -93,7 +94,7 @@ const read: DialectTool<z.infer<typeof Read>> = {
   readOnly: true,
   toRequest: ({ id, part, offset = 0, limit = defaultPageChars }) => ({ kind: 'read', id, part, offset, limit }),
   fromReply(reply, request) {
-    if (reply.kind !== 'page' || request.kind !== 'read') return createRefusal(reply);
+    if (reply.kind !== 'page' || request.kind !== 'read') return createRefusal(reply, 'id');
     const { text, offset, total } = reply.page;
     const end = offset + text.length;
     const parts: DialectResult['parts'] = [{ text: `[run ${reply.id} · ${request.part} · characters ${offset} to ${end} of ${total}]` }];
@@ -117,7 +118,7 @@ const cancel: DialectTool<z.infer<typeof Cancel>> = {
   inputSchema: inputSchemas.delegate_cancel,
   readOnly: false,
   toRequest: (input) => ({ kind: 'cancel', ids: input.ids, reason: input.reason ?? null }),
-  fromReply: (reply) => (reply.kind === 'children' ? formatChildren(reply.children, formatRequestedId) : createRefusal(reply)),
+  fromReply: (reply) => (reply.kind === 'children' ? formatNamedRuns(reply.children, 'ids') : createRefusal(reply, 'ids')),
 };
 
 const Apply = z.strictObject({
@@ -136,11 +137,7 @@ export const applyTool: DialectTool<z.infer<typeof Apply>> = {
   inputSchema: inputSchemas.delegate_apply,
   readOnly: false,
   toRequest: (input) => ({ kind: 'apply', ids: input.ids, check: input.check ?? false }),
-  fromReply: (reply, request) => (reply.kind === 'applied' ? formatApplied(reply, request) : createRefusal(reply)),
+  fromReply: (reply, request) => (reply.kind === 'applied' ? formatApplied(reply, request) : createRefusal(reply, 'ids')),
 };
-
-function formatRequestedId({ asked }: ChildReply & { ok: false }): string {
-  return `run ${asked ?? '?'}`;
-}
 
 export const followUpTools = [wait, message, read, cancel, applyTool];

@@ -7,7 +7,7 @@ import type { ChildView } from '../../ports/delegation.ts';
 import type { ChildReply, DelegationReply, DelegationRequest, DialectResult, ResultPart } from '../../ports/dialect.ts';
 import { verifiedWord } from '../../text/verified.ts';
 import { toOneLine } from '../shared/one-line.ts';
-import { getReplyError, isPatch } from '../shared/result.ts';
+import { getReplyError, isPatch, nameIdParameter } from '../shared/result.ts';
 
 /** `nameRefused` names what was asked for, for the line of a refused child; `index` starts at 0. */
 export function formatChildren(
@@ -20,14 +20,20 @@ export function formatChildren(
   return { parts, isError: children.length > 0 && children.every((child) => !child.ok) };
 }
 
+/** The same for runs that the caller named by `parameter`. */
+export function formatNamedRuns(children: ChildReply[], parameter: string): DialectResult {
+  const named = children.map((child) => (child.ok ? child : { ...child, error: nameIdParameter(child.error, parameter) }));
+  return formatChildren(named, ({ asked }) => `run ${asked ?? '?'}`);
+}
+
 function formatChild(view: ChildView): ResultPart[] {
   const head = { text: formatHeadLine(view) };
   return view.outcome === null ? [head] : [head, ...formatOutcome(view.outcome)];
 }
 
-/** The result for a request that was refused as a whole. */
-export function createRefusal(reply: DelegationReply): DialectResult {
-  return { parts: [{ text: `[refused] ${formatError(getReplyError(reply))}` }], isError: true };
+/** The result for a request that was refused as a whole. `parameter`: the one that names runs. */
+export function createRefusal(reply: DelegationReply, parameter: string): DialectResult {
+  return { parts: [{ text: `[refused] ${formatError(nameIdParameter(getReplyError(reply), parameter))}` }], isError: true };
 }
 
 function formatHeadLine({ row, outcome }: ChildView): string {

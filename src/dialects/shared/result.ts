@@ -8,8 +8,13 @@ import type { DelegationReply, DialectContext, DialectResult } from '../../ports
 import { formatTruncation } from '../../text/cut.ts';
 import { fitJson } from '../../text/fit-json.ts';
 
-/** The output limit of dialects with JSON results, unless the configuration sets another one. */
+/** The output limit of dialects with JSON results. A lower one of the configuration cuts their texts. */
 export const maxJsonOutputBytes = 1_048_576;
+
+/** The same, for a dialect whose setting allows texts of this many bytes. */
+export function jsonOutputBytes(maxTextBytes: number): number {
+  return Math.max(maxJsonOutputBytes, Math.min(2 * maxTextBytes, 16_777_216));
+}
 
 interface JsonResultOptions {
   isError?: boolean;
@@ -36,6 +41,11 @@ export function getOnlyChild(reply: DelegationReply): { view: ChildView } | { er
 export function getReplyError(reply: DelegationReply): ErrorInfo {
   if (reply.kind === 'refused') return reply.error;
   return { code: 'internal', message: `unexpected reply of kind ${reply.kind}`, retryable: false };
+}
+
+/** The error of an unknown id says by which parameter it was given. */
+export function nameIdParameter(error: ErrorInfo, parameter: string): ErrorInfo {
+  return error.code === 'unknown_run' ? { ...error, message: `${parameter}: ${error.message}` } : error;
 }
 
 /** Whether an artifact is the list of changes that a run made in its own copy of the files. */

@@ -40,13 +40,16 @@ function findFirstMessage(prompt: Prompt, task: string): number {
   return exact >= 0 ? exact : prompt.findIndex((message) => message.role === 'user' && messageText(message).includes(task));
 }
 
-/** Ids of the runs that the conversation mentions, each once, in order of first mention: 16 hex digits after `run `, `agentId: ` or `"agent_id":"`. */
+/** How results of the dialects introduce the id of a run. */
+const runId = /(?:\brun |\bagentId: |"agent_id":"|"subagent_id":"|- ID: )([0-9a-f]{16})\b/g;
+
+/** Ids of the runs that the conversation mentions, each once, in order of first mention. */
 export function findRunIds(prompt: Prompt): string[] {
   const text = prompt
     .filter((message) => message.role !== 'system')
     .map(messageText)
     .join('\n');
-  return [...new Set(Array.from(text.matchAll(/(?:\brun |\bagentId: |"agent_id":")([0-9a-f]{16})\b/g), (match) => match[1] ?? ''))];
+  return [...new Set(Array.from(text.matchAll(runId), (match) => match[1] ?? ''))];
 }
 
 export function toolNames(options: LanguageModelV4CallOptions): string[] {
