@@ -5,7 +5,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseTraceContext } from '../contract/trace-context.ts';
 import type { FlowProgram } from '../ports/flow.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
 import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
@@ -137,10 +137,10 @@ export async function startFlow(
 }
 
 /** Makes the program's own check part of the admission: it runs after the schema. */
-function withCheck(admission: Admission, check: ResultCheck | undefined): Admission {
+function withCheck(admission: Admission, check: ProgramCheck | undefined): Admission {
   const { work } = admission;
   if (!work || !check) return admission;
-  return { ...admission, work: { ...work, check: (value) => work.check?.(value) ?? check(value) } };
+  return { ...admission, work: { ...work, check: async (value) => (await work.check?.(value)) ?? check(value) } };
 }
 
 interface NewRun {

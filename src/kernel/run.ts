@@ -13,7 +13,7 @@ import type { PreparedWorkspace } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelHandle } from '../ports/model.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import { Stop } from '../ports/stop.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { isCostSetByHand } from '../rules/limits.ts';
@@ -54,7 +54,7 @@ export interface ModelWork {
   /** Every tool that existed at admission; the grant says which of them are offered. */
   tools: ReadonlyMap<string, AnyTool>;
   /** Checks a submitted result, if the brief wants one. */
-  check: ResultCheck | null;
+  check: ProgramCheck | null;
 }
 
 export interface RunOptions {

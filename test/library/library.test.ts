@@ -125,6 +125,36 @@ describe('typed results', () => {
   });
 });
 
+describe('schemas of results', () => {
+  const submit = (n: unknown) => ({ calls: [{ tool: 'submit_result', args: { n } }] });
+
+  it('may wait, and give the outcome their own value', async () => {
+    const Large = z.object({ n: z.number().refine(async (n) => n > 100, 'too small') }).transform(({ n }) => ({ large: n }));
+    await using retinue = createRetinue({ model: one(submit(3), { expect: { prompt: 'too small' }, ...submit(400) }) });
+    const run = await retinue.delegate({ task: 'count', result: Large });
+    const { data, status } = await run.outcome;
+    expectTypeOf(data).toEqualTypeOf<{ large: number } | undefined>();
+    expect([status, data]).toEqual(['completed', { large: 400 }]);
+    for await (const event of run.events()) if (event.type === 'run.ended') expect(event.data.outcome.data).toEqual({ n: 400 });
+  });
+
+  it('that no longer accept the result make the outcome a failure', async () => {
+    let calls = 0;
+    const Once = z.object({ n: z.number() }).refine(() => ++calls === 1, 'only once');
+    await using retinue = createRetinue({ model: one(submit(1)) });
+    const outcome = await (await retinue.delegate({ task: 'count', result: Once })).outcome;
+    expect(outcome).toMatchObject({ status: 'failed', success: false, error: { code: 'result_invalid' } });
+    expect(outcome.error?.message).toMatch(/only once/);
+    expect(outcome.data).toBeUndefined();
+  });
+
+  it('that have no JSON Schema are refused with the field', async () => {
+    await using retinue = createRetinue({ model: one({ text: 'x' }) });
+    const refusal = retinue.delegate({ task: 'x', result: z.object({ list: z.array(z.object({ at: z.date() })) }) });
+    await expect(refusal).rejects.toMatchObject({ code: 'invalid_brief', message: expect.stringMatching(/^result\.list\.\[\]\.at: Date/) });
+  });
+});
+
 describe('models of the AI SDK', () => {
   const stream = (parts: object[]) => ({ stream: ReadableStream.from(parts) });
   const text = [
