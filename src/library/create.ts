@@ -16,7 +16,6 @@ import { resolveLibraryTelemetry } from '../config/telemetry.ts';
 import type { Env } from '../config/user-folders.ts';
 import { RetinueError } from '../contract/error.ts';
 import { native } from '../dialects/native.ts';
-import type { FlowDefinition } from '../flows/definition.ts';
 import { withPrices } from '../models/prices.ts';
 import { capabilities } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
@@ -51,7 +50,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
   const notes = createMemoryNotes();
   const anchor = { workspace, env };
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
-  const flows = createLibraryFlows((options.flows ?? []) as unknown as FlowDefinition[], () => api);
+  const flows = createLibraryFlows(options.flows ?? [], () => api);
   const checkouts = openCheckouts({ env, workspace, db: null });
   const homes = openExternalHomes(env, options.externalsFolder);
   const api: Api = assemble({
