@@ -33,7 +33,9 @@ export interface TelemetryOptions {
 export interface RetinueOptions {
   /** A model object of the AI SDK (V2 to V4), or a model name (`anthropic/…`). */
   model: AnyModel;
-  /** Your own tools: AI SDK `tool()` objects by name. Allowed unless a rule says otherwise. */
+  /**
+   * Your own tools: AI SDK `tool()` objects by name. Allowed unless a rule says otherwise; `general` and agents of `agents` without `tools` get them all.
+   */
   tools?: Record<string, AiTool>;
   agents?: Omit<Agent, 'source'>[];
   /** MCP servers by name. Their tools are offered as `mcp__NAME__TOOL`. */

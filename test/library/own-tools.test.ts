@@ -183,3 +183,55 @@ describe('toModelOutput', () => {
     });
   });
 });
+
+describe('who gets the tools of the program', () => {
+  it.each([
+    ['general', true],
+    ['explore', false],
+    ['review', false],
+    ['clerk', true],
+    ['listed', true],
+    ['bare', false],
+  ])('%s: %s', async (agent, isOffered) => {
+    const own = tool({ inputSchema: z.object({}), execute });
+    const model = scriptedModel({ runs: [{ times: 'any', steps: [{ text: 'done' }] }] });
+    const more = [
+      { name: 'listed', description: 'x', prompt: 'x', tools: ['OWN'] },
+      { name: 'bare', description: 'x', prompt: 'x', tools: ['Read'] },
+    ];
+    await using retinue = createRetinue({ model, tools: { own }, agents: [...agents, ...more] });
+    const run = await retinue.delegate({ task: 'work', agent });
+    for await (const event of run.events()) {
+      if (event.type !== 'run.created') continue;
+      const { tools } = event.data.grant;
+      expect([tools.includes('own'), agent !== 'bare' || tools.includes('read')]).toEqual([isOffered, true]);
+    }
+  });
+});
+
+describe('names', () => {
+  const create = (options: Partial<RetinueOptions>) => () =>
+    createRetinue({ model: scriptedModel({ runs: [{ steps: [{ text: 'x' }] }] }), ...options });
+  const own = tool({ inputSchema: z.object({}), execute });
+
+  it.each([
+    ['bash', 'a built-in tool'],
+    ['Read', 'a built-in tool'],
+    ['skill', 'a built-in tool'],
+    ['delegate', 'a delegation tool'],
+    ['submit_result', 'the tool for structured results'],
+    ['network', 'rules use this name'],
+    ['mcp__x__y', 'MCP servers'],
+    ['a b', 'letters, digits'],
+    ['x'.repeat(65), 'letters, digits'],
+  ])('%s is refused for a tool of the program', (name, reason) => {
+    expect(create({ tools: { [name]: own } })).toThrow(reason);
+  });
+
+  it('that an agent lists must exist', () => {
+    const lists = (list: object) => create({ tools: { searchDocs: own }, agents: [{ name: 'z', description: 'd', prompt: 'p', ...list }] });
+    expect(lists({ tools: ['serchDocs'] })).toThrow(/^`agents\.0\.tools`: unknown tool `serchDocs`; did you mean `searchDocs`/);
+    expect(lists({ disallowedTools: ['bsh'] })).toThrow(/did you mean `bash`/);
+    expect(lists({ tools: ['searchdocs', 'Read', 'mcp__any__thing', 'delegate*'] })).not.toThrow();
+  });
+});
