@@ -18,7 +18,7 @@ import { addImages } from './images.ts';
 import type { Part } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { parseBrief, redactBrief } from './parse-brief.ts';
-import { Run, type RunOptions } from './run.ts';
+import { countRun, createCounter, Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
 
 /** Runs that are admitted in one turn of the event loop. They share a commit. */
@@ -56,9 +56,9 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
     // Whoever wrote the brief wants the review, so the limits of the run on delegations do not apply to it.
     if (parent && !review) assertChildAllowed(parent);
-    const counter = parent?.work ? parent.counter : { runs: 0 };
+    const counter = createCounter(null, parent);
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
-    counter.runs++;
+    countRun({ counter }, 1);
     if (parent) parent.admittingCount++;
     try {
       const runId = ids.runId();
@@ -80,7 +80,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       startDriver(run, services);
       return run;
     } catch (error) {
-      counter.runs--;
+      countRun({ counter }, -1);
       // If another process was first with the same key, that is the error to report.
       return (await findByKey(brief, parent)) ?? Promise.reject(error);
     }

@@ -204,6 +204,14 @@ describe('what a program loads', () => {
     };
     expect([await loads(''), await loads('/sqlite')]).toEqual(['false', 'true']);
   });
+
+  it('has lines, so that an uncaught error prints one of them and not the whole file', async () => {
+    const code = `const { createRetinue } = await import('retinue'); await createRetinue({ model: 'foo' }).delegate({ task: 'x' })`;
+    const failure = promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
+    const { stderr } = await failure.catch((error: { stderr: string }) => error);
+    expect(stderr).toContain('unknown model "foo"');
+    expect(stderr.length).toBeLessThan(5_000);
+  });
 });
 
 describe('a scope', () => {
@@ -238,6 +246,26 @@ describe('a scope', () => {
     await using scope = retinue.scope({ limits: { maxTokens: 6000 } });
     const [a, b] = await scope.all([{ task: 'a' }, { task: 'b' }], { concurrency: 1 });
     expect([a, b].map((each) => (each?.status === 'fulfilled' ? each.value.status : null))).toEqual(['completed', 'exhausted']);
+  });
+
+  it('has a number of runs for all its delegations together, and a brief has one for its own tree', async () => {
+    const delegates = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'sub' }, { task: 'sub' }] } }] };
+    const model = scriptedModel({
+      runs: [
+        { when: { task: 'top' }, times: 'any', steps: [delegates, { text: 'x' }] },
+        { times: 'any', steps: [{ text: 'x' }] },
+      ],
+    });
+    await using retinue = createRetinue({ model });
+    await using scope = retinue.scope({ limits: { maxRuns: 4, maxDepth: 2 } });
+    await (await scope.delegate({ task: 'top', limits: { maxRuns: 2 } })).outcome;
+    const count = async () => (await retinue.api.ps({ all: true })).filter(({ kind }) => kind === 'agent').length;
+    expect(await count()).toBe(2);
+    await (await scope.delegate({ task: 'one' })).outcome;
+    await (await scope.delegate({ task: 'top' })).outcome;
+    expect(await count()).toBe(4);
+    await expect(scope.delegate({ task: 'one' })).rejects.toMatchObject({ code: 'max_runs', message: expect.stringMatching(/^4 runs/) });
+    await (await retinue.delegate({ task: 'one' })).outcome;
   });
 
   it('cancels what a tool call started when that call is aborted', async () => {
