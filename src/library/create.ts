@@ -24,7 +24,7 @@ import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createLibraryFlows } from './flows.ts';
-import { createLibraryModels } from './models.ts';
+import { createLibraryModels, warnOfUnknownPrices } from './models.ts';
 import { checkOptions } from './options.ts';
 import { createScope } from './scope.ts';
 import { checkOwnToolNames, resolveListedTools } from './tool-names.ts';
@@ -78,11 +78,13 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
       Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
     );
     const { models, model } = createLibraryModels(options.model, env);
+    const { prices = {} } = options;
+    const priced = withPrices(models, prices);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, readable, db: null, env });
     return {
       readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
-      models: withPrices(models, options.prices ?? {}),
+      models: typeof options.model === 'function' ? priced : warnOfUnknownPrices(priced, prices, warn),
       limits: options.limits ?? {},
       budgets: options.budgets,
       compaction: options.compaction,

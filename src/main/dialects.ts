@@ -28,6 +28,7 @@ export {
 } from '../dialects/rx/envelope.ts';
 export { rx } from '../dialects/rx.ts';
 export { xzatoma } from '../dialects/xzatoma.ts';
+export type { ChildView } from '../ports/delegation.ts';
 export type {
   Activity,
   ChildReply,

@@ -196,6 +196,24 @@ describe('models of the AI SDK', () => {
   });
 });
 
+it('an unknown price is a warning of the process, once per model, which says what `prices` names', async () => {
+  const warnings: string[] = [];
+  const listen = ({ name, message }: Error) => name === 'RetinueWarning' && warnings.push(message);
+  process.on('warning', listen);
+  const finishReason = { unified: 'stop' as const, raw: 'stop' };
+  const usage = { inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 2, text: 2, reasoning: 0 } };
+  const model = new MockLanguageModelV4({
+    provider: 'work',
+    modelId: 'big',
+    doGenerate: async () => ({ content: [{ type: 'text', text: 'hi' }], finishReason, usage, warnings: [] }),
+  });
+  await using retinue = createRetinue({ model, prices: { 'wrk/big': { input: 1, output: 1 } } });
+  for (const task of ['one', 'two']) await (await retinue.delegate({ task })).outcome;
+  await new Promise(setImmediate);
+  process.off('warning', listen);
+  expect(warnings).toEqual([expect.stringMatching(/^the price of work\/big is unknown.*names only wrk\/big$/)]);
+});
+
 describe('what a program loads', () => {
   it('includes node:sqlite only with its store', async () => {
     const loads = async (door: string) => {
