@@ -102,6 +102,11 @@ const output = {
     codegen: { removeWhitespace: true, asciiOnly: true },
   },
 };
+/** Node prints the source line of an uncaught error, so the code that programs load has lines. */
+const outputWithLines = {
+  ...output,
+  minify: { ...output.minify, codegen: { ...output.minify.codegen, removeWhitespace: false } },
+};
 await Promise.all([
   build({
     ...shared,
@@ -126,7 +131,7 @@ await Promise.all([
     plugins: [deferral, slimUndici, lookUpBuiltins, libraryChunks, lazyPrices, englishOnly],
     preserveEntrySignatures: 'allow-extension',
     output: {
-      ...output,
+      ...outputWithLines,
       entryFileNames: 'library/[name].js',
       chunkFileNames: 'library/[name]-[hash].js',
       codeSplitting: libraryChunks.codeSplitting,
@@ -138,7 +143,7 @@ await Promise.all([
     platform: 'browser',
     transform: { target: 'es2022' },
     input: { client: 'src/main/client.ts' },
-    output,
+    output: outputWithLines,
   }),
   build({
     ...shared,

@@ -242,6 +242,6 @@ export interface Api {
   namedFlow(request: FlowStartRequest, options?: Pick<FlowOptions, 'trace'>): Promise<RunHandle>;
   /** Live events of this process. A listener that throws is removed. Without `deltas` it gets facts only, and models may answer in one piece. */
   watch(listener: (event: LiveEvent) => void, options?: { deltas?: boolean }): () => void;
-  /** Cancels the runs of this process, waits for them, and closes the store. */
+  /** Cancels the runs of this process, waits for them, and closes the store. A second call waits for the first. */
   close(): Promise<void>;
 }

@@ -78,6 +78,7 @@ export function createApi(options: ApiOptions): Api {
   const { checkouts, homes, workspace } = options;
   let running: Promise<Runtime> | null = null;
   let replacing: Promise<Runtime> | null = null;
+  let closing: Promise<void> | null = null;
   const listeners = createListeners();
   const openStream = createStreams({ store, listeners });
   const rowsToViews = createRunViews(store, clock);
@@ -263,15 +264,20 @@ export function createApi(options: ApiOptions): Api {
     },
     agents: (): Agent[] => catalog.list(),
     watch: (listener, { deltas = true } = {}) => listeners.add(listener, { deltas }),
-    async close() {
-      try {
-        if (running) await (await running).close();
-      } finally {
-        await store.close();
-      }
+    close() {
+      closing ??= closeAll();
+      return closing;
     },
   };
   return api;
+
+  async function closeAll(): Promise<void> {
+    try {
+      if (running) await (await running).close();
+    } finally {
+      await store.close();
+    }
+  }
 }
 
 function getQueue({ queue }: Store): Queue {

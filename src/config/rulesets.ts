@@ -47,14 +47,7 @@ export function settingsRulesets(
 /** A misspelt tool in a deny rule would protect nothing, without any hint. */
 function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
   const known = [
-    ...new Set([
-      ...builtInToolNames(),
-      skillToolName,
-      ...capabilities,
-      ...delegationTools,
-      ...dialectToolNames(native),
-      ...nonNativeToolNames,
-    ]),
+    ...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]),
   ];
   for (const { owner, rules } of ruleLists)
     for (const text of rules) {
@@ -66,6 +59,7 @@ function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly stri
     }
 }
 
-function builtInToolNames(): string[] {
-  return builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } }).map((tool) => tool.name);
+export function builtInToolNames(): string[] {
+  const tools = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
+  return [...tools.map((tool) => tool.name), skillToolName];
 }

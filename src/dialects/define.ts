@@ -4,6 +4,7 @@ import { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import { LimitsGiven } from '../contract/limits.ts';
 import type { Dialect, DialectSetup, DialectTool } from '../ports/dialect.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import { dialectNames } from './index.ts';
 
 export interface DialectDefinition {
@@ -13,6 +14,11 @@ export interface DialectDefinition {
   // biome-ignore lint/suspicious/noExplicitAny: tools of one dialect have different inputs
   tools: DialectTool<any>[];
   setup?: DialectSetup;
+}
+
+/** Returns the tool as it is, so that TypeScript infers the type of its input from its schema. */
+export function defineDialectTool<I>(tool: DialectTool<I>): DialectTool<I> {
+  return tool;
 }
 
 /** Creates a user-defined dialect. Throws `invalid_config` with the first problem of the definition. */
@@ -56,7 +62,28 @@ function getJsonType(schema: unknown): unknown {
   }
 }
 
-function checkSetup(dialect: string, { agents = [], limits = {} }: DialectSetup): void {
+const setupKeys: Record<keyof DialectSetup, true> = {
+  limits: true,
+  whenFull: true,
+  host: true,
+  endsWithClient: true,
+  agents: true,
+  root: true,
+  offerAlways: true,
+  notOffered: true,
+  recordsCalls: true,
+  first: true,
+  rules: true,
+  denial: true,
+  asks: true,
+  context: true,
+  activity: true,
+};
+
+function checkSetup(dialect: string, setup: DialectSetup): void {
+  const unknown = Object.keys(setup).find((key) => !Object.hasOwn(setupKeys, key));
+  if (unknown !== undefined) throw invalidDialect(dialect, unknownNameMessage('key of setup', unknown, Object.keys(setupKeys)));
+  const { agents = [], limits = {} } = setup;
   const parsedLimits = LimitsGiven.safeParse(limits);
   if (!parsedLimits.success) throw invalidDialect(dialect, `setup.limits.${formatFirstIssue(parsedLimits.error)}`);
   for (const [index, agent] of agents.entries()) {

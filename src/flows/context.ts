@@ -33,7 +33,7 @@ export function createFlow(steps: FlowSteps, { hasLines = true }: { hasLines?: b
     workspace: steps.workspace,
     delegate<T>(brief: FlowBrief<T>) {
       const at = begin(flow.delegate);
-      const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
+      const { form, check, typeOutcome } = parseWantedResult<T>(brief.result, { mustBeSync: true });
       const names = { name: brief.label ?? firstLine(brief.task), formerName: brief.label ?? brief.agent };
       const { step, outcome } = steps.delegate({ ...brief, ...(form ? { result: form } : {}) }, { ...names, check }, at);
       const typed = outcome.then(typeOutcome);

@@ -12,6 +12,15 @@ export type { AppliedChanges, FlowAnswer } from '../ports/flow.ts';
 export type FlowBrief<T> = Omit<Brief, 'result'> & { result?: ResultForm | StandardSchema<T> };
 export type FlowOutcome<T> = Omit<Outcome, 'data'> & { data?: T };
 
+/** What is left of a value after it was recorded as JSON: a `Date` is a string. */
+export type Recorded<T> = 0 extends 1 & T
+  ? T
+  : T extends { toJSON(): infer R }
+    ? R
+    : T extends object
+      ? { [K in keyof T]: Recorded<T[K]> }
+      : T;
+
 /** The steps of a flow. Each is recorded; after a crash the program runs again and gets the recorded results. */
 export interface Flow {
   /** The folder of the workspace. The flow's own process may have been started elsewhere. */
@@ -35,7 +44,7 @@ export interface Flow {
     name: string,
     effect: (context: { signal: AbortSignal }) => T | Promise<T>,
     options?: { idempotent?: boolean; timeoutMs?: number },
-  ): Promise<T>;
+  ): Promise<Recorded<T>>;
   /** Asks a person: `retinue approve`, a screen, the dashboard. Default for `timeoutMs`: a day. */
   ask(question: string, options?: { timeoutMs?: number }): Promise<FlowAnswer>;
   sleep(ms: number): Promise<void>;

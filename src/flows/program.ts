@@ -5,10 +5,10 @@ import type { FlowProgram } from '../ports/flow.ts';
 import type { ResultCheck } from '../ports/schema.ts';
 import { sha256 } from '../text/canonical.ts';
 import { loadChecker } from '../tools/json-schema.ts';
+import { issueText, type StandardSchema } from '../tools/program-schema.ts';
 import { createFlow } from './context.ts';
 import type { FlowDefinition, InputSchema } from './definition.ts';
 import { callGuarded, runGuarded } from './process-guard.ts';
-import type { StandardSchema } from './result.ts';
 import { addPosition } from './source-position.ts';
 
 /** Where a flow comes from. `isBuiltIn`: its source lines mean nothing to users, so its steps have none. */
@@ -85,9 +85,5 @@ function parseStandard(schema: StandardSchema<unknown>, input: Json): Parsed {
   const checked = schema['~standard'].validate(input);
   if (checked instanceof Promise) return { problem: 'its schema is asynchronous, which flows do not support' };
   if (!checked.issues) return { value: checked.value };
-  const problems = checked.issues.map(({ path = [], message }) => {
-    const where = path.map((key) => String(typeof key === 'object' ? key.key : key)).join('.');
-    return where === '' ? message : `${where}: ${message}`;
-  });
-  return { problem: problems.join('; ') };
+  return { problem: checked.issues.map(issueText).join('; ') };
 }

@@ -264,10 +264,13 @@ export function assertChildAllowed(parent: Run): void {
   const { maxDepth, maxRuns, maxConcurrent } = parent.grant.limits;
   if (maxDepth.value !== null && parent.depth + 1 > maxDepth.value)
     throw new RetinueError('depth', `a run at depth ${parent.depth} may not delegate: the deepest allowed level is ${maxDepth.value}`);
-  // Each delegation of a client has its own run counter, so maxRuns does not apply to the client itself.
-  const runs = parent.work ? parent.counter.runs : 0;
-  if (maxRuns.value !== null && runs >= maxRuns.value)
+  const { counter } = parent;
+  // Each delegation of a client has its own counter.
+  if (parent.work && maxRuns.value !== null && counter.runs >= maxRuns.value)
     throw new RetinueError('max_runs', `this tree already has ${maxRuns.value} runs, which is its limit`);
+  const outer = counter.outer ?? counter;
+  if (outer.max !== null && outer.runs >= outer.max)
+    throw new RetinueError('max_runs', `${outer.max} runs were delegated here, which is the limit (\`maxRuns\`)`);
   if (parent.dialect.setup.whenFull === 'refuse' && maxConcurrent.value !== null && parent.openChildren >= maxConcurrent.value)
     throw new RetinueError('parent_full', `${maxConcurrent.value} delegated runs are already running; wait for one to end`, {
       retryable: true,

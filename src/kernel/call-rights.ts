@@ -56,12 +56,11 @@ export function prepareTools(names: string[], run: Run): Promise<unknown> | null
   return Promise.allSettled([...new Set(prepared)].map(prepare));
 }
 
+export type SubjectReading = { subjects: Subject[] } | { problem: string } | { denied: string };
+
 /** The subjects of the call, or why they cannot be determined. Rules need subjects, so such a call is not executed. */
-export function readSubjects(
-  tool: AnyTool,
-  args: Json,
-  { workspace }: { workspace: string },
-): { subjects: Subject[] } | { problem: string } | { denied: string } {
+export function readSubjects(tool: AnyTool, args: Json, { workspace }: { workspace: string }): SubjectReading {
+  if (tool.hasAsyncInput) return { subjects: [] };
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace }) };
@@ -76,11 +75,15 @@ export interface JudgedCall {
   /** Identifies the call. Computed only where a call may have been approved before. */
   hash: () => string;
   subjects: Subject[];
+  /** The tool wants approval for this call, whatever the rules allow. */
+  needsApproval?: boolean;
 }
 
 /** Applies the rules. If the answer is `ask`, an earlier `always allow` turns it into `allow`; a deny stays a deny. */
-export function decideNow({ tool, hash, subjects }: JudgedCall, run: Run, { redact }: Services): Decision {
-  const decision = decideCall(collectRulesets(run), { tool: tool.name, subjects });
+export function decideNow({ tool, hash, subjects, needsApproval = false }: JudgedCall, run: Run, { redact }: Services): Decision {
+  const byRules = decideCall(collectRulesets(run), { tool: tool.name, subjects });
+  const isAskedByTool = needsApproval && byRules.action === 'allow';
+  const decision: Decision = isAskedByTool ? { action: 'ask', owner: `tool ${tool.name}`, rule: 'needsApproval' } : byRules;
   if (decision.action !== 'ask') return decision;
   const own = subjects.filter(isOwn).map((subject) => redact(subjectText(subject), false));
   // The same call with the same subjects; for tools whose subjects say everything about a call, also another call with the same subjects.

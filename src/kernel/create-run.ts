@@ -5,7 +5,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseTraceContext } from '../contract/trace-context.ts';
 import type { FlowProgram } from '../ports/flow.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
 import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
@@ -18,7 +18,7 @@ import { addImages } from './images.ts';
 import type { Part } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { parseBrief, redactBrief } from './parse-brief.ts';
-import { Run, type RunOptions } from './run.ts';
+import { countRun, createCounter, Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
 
 /** Runs that are admitted in one turn of the event loop. They share a commit. */
@@ -56,9 +56,9 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
     // Whoever wrote the brief wants the review, so the limits of the run on delegations do not apply to it.
     if (parent && !review) assertChildAllowed(parent);
-    const counter = parent?.work ? parent.counter : { runs: 0 };
+    const counter = createCounter(null, parent);
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
-    counter.runs++;
+    countRun({ counter }, 1);
     if (parent) parent.admittingCount++;
     try {
       const runId = ids.runId();
@@ -80,7 +80,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       startDriver(run, services);
       return run;
     } catch (error) {
-      counter.runs--;
+      countRun({ counter }, -1);
       // If another process was first with the same key, that is the error to report.
       return (await findByKey(brief, parent)) ?? Promise.reject(error);
     }
@@ -137,10 +137,10 @@ export async function startFlow(
 }
 
 /** Makes the program's own check part of the admission: it runs after the schema. */
-function withCheck(admission: Admission, check: ResultCheck | undefined): Admission {
+function withCheck(admission: Admission, check: ProgramCheck | undefined): Admission {
   const { work } = admission;
   if (!work || !check) return admission;
-  return { ...admission, work: { ...work, check: (value) => work.check?.(value) ?? check(value) } };
+  return { ...admission, work: { ...work, check: async (value) => (await work.check?.(value)) ?? check(value) } };
 }
 
 interface NewRun {

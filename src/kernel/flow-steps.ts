@@ -3,7 +3,7 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import { flowQuestion, type StepKind } from '../contract/flow.ts';
 import { callHash } from '../conversation/tool-calls.ts';
 import type { FlowAnswer, FlowSteps } from '../ports/flow.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import { applyForFlow } from './apply.ts';
@@ -118,7 +118,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     run.notify();
   }
 
-  async function startChild({ step, childId }: StepState, brief: unknown, check: ResultCheck | undefined): Promise<void> {
+  async function startChild({ step, childId }: StepState, brief: unknown, check: ProgramCheck | undefined): Promise<void> {
     if (childId === null) await services.startRun(brief, { parent: run, call: { index: 0, n: 0, turn: step }, check });
     const reason = cancelled.get(step);
     if (reason !== undefined) await cancelChild(step, reason);

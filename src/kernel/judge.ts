@@ -6,18 +6,17 @@ import type { ContentPart } from '../contract/content.ts';
 import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
-import { submitTool } from '../contract/tool-names.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import { type CallRef, callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
-import type { ResultCheck } from '../ports/schema.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { subjectText } from '../rules/policy.ts';
 import { msToIso } from '../text/instant.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { defaultQuestionMs } from './approval.ts';
+import { type CallReview, reviewCalls } from './call-review.ts';
 import { decideNow, denialText, findTool, isOwn, prepareTools, readSubjects } from './call-rights.ts';
 import { keepOriginal, pinOriginal, redactJson } from './original-arguments.ts';
-import type { ModelWork, Run } from './run.ts';
+import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { loopVersionOf } from './state.ts';
 
@@ -74,6 +73,12 @@ export async function judgeToolCalls({ content, originals, turn, from = 0 }: Ans
     run,
   );
   if (preparing) await preparing;
+  const reviewing = reviewCalls(
+    parts.map(({ tool, input }, index) => ({ tool, input, original: originals[index] ?? input, turn, index: from + index })),
+    run,
+    services,
+  );
+  const reviews = reviewing ? await reviewing : [];
   const ids = new Set<string>();
   let { recent } = run.state.guards;
   return parts.flatMap((part, index): Draft[] => {
@@ -82,7 +87,7 @@ export async function judgeToolCalls({ content, originals, turn, from = 0 }: Ans
     ids.add(part.callId);
     const verdict = isDuplicate
       ? reject(part.input, 'duplicate', 'two calls of your answer had the same id; only the first was made')
-      : judgeCall(part, originals[index] ?? part.input, run, services);
+      : judgeCall({ part, original: originals[index] ?? part.input, review: reviews[index] }, run, services);
     const isPoll = !verdict.immediate && findTool(run, part.tool)?.polls === true;
     if (!isPoll) recent = [...recent, callKey(part.tool, verdict.args)].slice(-maxRecent);
     if (!isPoll && !verdict.immediate && countRepeats(recent) >= loopVersionOf(run.state).limits.repeatRefused) {
@@ -132,9 +137,14 @@ function verdictToFacts(
   return facts;
 }
 
+interface AnsweredCall {
+  part: Extract<ContentPart, { type: 'tool-call' }>;
+  original: string;
+  review: CallReview | undefined;
+}
+
 /** Judges the original arguments. The verdict and its texts are redacted when they become facts. */
-function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, original: string, run: Run, services: Services): Verdict {
-  const { check } = run.work as ModelWork;
+function judgeCall({ part, original, review = {} }: AnsweredCall, run: Run, services: Services): Verdict {
   const parsed = parseArguments(original);
   if (!parsed.ok) {
     const output = findTool(run, part.tool)?.invalidInput?.(parsed.problem);
@@ -143,24 +153,31 @@ function judgeCall(part: Extract<ContentPart, { type: 'tool-call' }>, original: 
   const redacted = part.input === original ? parsed : parseArguments(part.input);
   if (!redacted.ok) return reject(part.input, 'malformed', 'the arguments could not be read after secrets were removed from them');
   const { value: args } = redacted;
-  if (part.tool === submitTool && check) return judgeResult(args, check);
+  if (review.result !== undefined) return judgeResult(args, review.result);
   const hasSecret = args !== parsed.value;
   const hash = () => (hasSecret ? pinOriginal(part.tool, parsed.value, services) : callHash(part.tool, parsed.value));
-  const verdict = judgeArguments({ name: part.tool, args: parsed.value, hash }, run, services);
+  const verdict = judgeArguments({ name: part.tool, args: parsed.value, hash, review }, run, services);
   return hasSecret ? { ...verdict, args, original: parsed.value } : verdict;
 }
 
-function judgeArguments({ name, args, hash }: { name: string; args: Json; hash: () => string }, run: Run, services: Services): Verdict {
+interface CallArguments {
+  name: string;
+  args: Json;
+  hash: () => string;
+  review: CallReview;
+}
+
+function judgeArguments({ name, args, hash, review }: CallArguments, run: Run, services: Services): Verdict {
   const tool = findTool(run, name);
   const offered = run.grant.tools;
   if (!tool) return reject(args, 'unknown', unknownNameMessage('tool', name, offered));
-  const read = readSubjects(tool, args, run);
+  const read = review.read ?? readSubjects(tool, args, run);
   if ('denied' in read) return deny(args, tool, read.denied);
   if ('problem' in read) {
     const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${name} are wrong: ${read.problem}`;
     return reject(args, 'malformed', output);
   }
-  const decision = decideNow({ tool, hash, subjects: read.subjects }, run, services);
+  const decision = decideNow({ tool, hash, subjects: read.subjects, needsApproval: review.needsApproval === true }, run, services);
   const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(name) || tool.isExternal === true;
   const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
@@ -184,8 +201,7 @@ function reject(args: Json, reason: RejectReason, output: string): Verdict {
   return { args, decision: kernelDecision, idempotent: true, immediate: { reason, status: 'error', output } };
 }
 
-function judgeResult(value: Json, check: ResultCheck): Verdict {
-  const problem = check(value);
+function judgeResult(value: Json, problem: string | null): Verdict {
   const immediate =
     problem === null
       ? { reason: 'submit' as const, status: 'ok' as const, output: 'accepted', data: value }

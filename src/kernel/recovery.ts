@@ -17,7 +17,7 @@ import { interruptedCallFacts } from './interrupted.ts';
 import type { Part } from './journal.ts';
 import { isWaiting } from './outcome.ts';
 import { readmitRun } from './readmission.ts';
-import type { Run } from './run.ts';
+import { countRun, type Run } from './run.ts';
 import type { Services } from './services.ts';
 import { deadlineOf, type RunState } from './state.ts';
 
@@ -53,8 +53,10 @@ export async function reviveRuns({ rows, states, dialect }: StoredTree, services
     runs.set(run.id, run);
   }
   for (const row of rows) {
+    // A client or a flow is no run that counts.
+    if (row.parentId === null && runs.get(row.runId)?.work === null) continue;
     const counter = findCounter(row.runId, rows, runs);
-    if (counter) counter.runs++;
+    if (counter) countRun({ counter }, 1);
   }
   return [...runs.values()];
 }

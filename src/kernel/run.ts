@@ -13,7 +13,7 @@ import type { PreparedWorkspace } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelHandle } from '../ports/model.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import { Stop } from '../ports/stop.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { isCostSetByHand } from '../rules/limits.ts';
@@ -54,7 +54,28 @@ export interface ModelWork {
   /** Every tool that existed at admission; the grant says which of them are offered. */
   tools: ReadonlyMap<string, AnyTool>;
   /** Checks a submitted result, if the brief wants one. */
-  check: ResultCheck | null;
+  check: ProgramCheck | null;
+}
+
+/**
+ * The runs of a tree, or of one delegation of a client or a flow; `outer` counts all delegations of that client or flow. A limit that was set for it
+ * applies to them together.
+ */
+export interface RunCounter {
+  runs: number;
+  outer: RunCounter | null;
+  /** Only of an outer counter. */
+  max: number | null;
+}
+
+export function createCounter(run: Pick<Run, 'work' | 'grant'> | null, parent: Run | null): RunCounter {
+  if (parent?.work) return parent.counter;
+  const limit = run && run.work === null ? run.grant.limits.maxRuns : null;
+  return { runs: 0, outer: parent?.counter ?? null, max: limit?.from === 'command' ? limit.value : null };
+}
+
+export function countRun({ counter }: Pick<Run, 'counter'>, by: 1 | -1): void {
+  for (let each: RunCounter | null = counter; each; each = each.outer) each.runs += by;
 }
 
 export interface RunOptions {
@@ -89,8 +110,8 @@ export class Run {
   readonly work: ModelWork | null;
   /** The program of a flow. */
   readonly program: FlowProgram | null;
-  /** Counts runs for `maxRuns`: those of a tree, or of one delegation of a client. */
-  readonly counter: { runs: number };
+  /** Counts runs for `maxRuns`. */
+  readonly counter: RunCounter;
   readonly budget: Budget;
   /** Whether `budget` has to be closed. */
   readonly sharesBudget: boolean;
@@ -152,7 +173,7 @@ export class Run {
     this.#journal = journal;
     this.#clock = clock;
     this.#deadlines = deadlines;
-    this.counter = parent?.work ? parent.counter : { runs: 0 };
+    this.counter = createCounter(this, parent);
     this.hasExplicitCostLimit = work ? isCostSetByHand(grant.limits, parent?.hasExplicitCostLimit ?? false) : maxCostUsd.value !== null;
     const limit = { maxTokens: maxTokens.value, maxCostUsd: maxCostUsd.value };
     const shared = shareBudgets(state);

@@ -8,7 +8,7 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { FlowProgram } from '../ports/flow.ts';
-import type { ResultCheck } from '../ports/schema.ts';
+import type { ProgramCheck } from '../ports/schema.ts';
 import type { Owner } from '../ports/store.ts';
 import { createDeadlines } from '../scheduling/deadlines.ts';
 import { createLanes } from '../scheduling/lanes.ts';
@@ -43,7 +43,7 @@ export type { RuntimeOptions } from './services.ts';
 /** What comes with a brief, but is not a part of the task. */
 export interface BriefOptions {
   /** A further check of a submitted result, after its schema. */
-  check?: ResultCheck;
+  check?: ProgramCheck;
   /** The dialect of the new tree; the runtime's own if absent. */
   dialect?: string;
   /** The trace of the caller (W3C Trace Context). Malformed values are ignored. */

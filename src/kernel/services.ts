@@ -14,7 +14,7 @@ import type { FlowSource } from '../ports/flow.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { ModelCaller, Models } from '../ports/model.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
-import type { ResultCheck, SchemaCompiler } from '../ports/schema.ts';
+import type { ProgramCheck, SchemaCompiler } from '../ports/schema.ts';
 import type { Redact, RedactStream } from '../ports/secrets.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import type { ToolExecutor } from '../ports/tool-executor.ts';
@@ -100,7 +100,7 @@ export interface StartOptions {
   /** Given for the brief of a model or an MCP client (`ModelRequester`). */
   rootModel?: string | null;
   /** A further check of a submitted result, after its schema. */
-  check?: ResultCheck | undefined;
+  check?: ProgramCheck | undefined;
   /** The dialect of a new tree; the default one if absent. Children have their parent's. */
   dialect?: string | undefined;
   /** The trace of the caller. Malformed values are ignored. */

@@ -18,6 +18,7 @@ import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { copyJson } from '../text/copy-json.ts';
 import { waitForApproval } from './approval.ts';
+import { callIdOf, parseInput } from './call-review.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
@@ -137,7 +138,7 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     const context = createToolContext(run, call, { memo, stop, confirmTarget }, services);
     const work = (async () => {
       // A copy, because a tool may change its input, and the arguments are recorded.
-      const input: unknown = tool.input.parse(copyJson(args));
+      const input = await parseInput(tool, copyJson(args));
       return parseResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
     const { result, isLate, error } = await waitForResult(work, stop, services);
@@ -175,6 +176,7 @@ function createToolContext(
     confirmTarget: of.confirmTarget,
     runId: run.id,
     rootId: run.rootId,
+    callId: callIdOf(run, call),
     workspace: run.workspace,
     project: run.grant.workspace,
     files: run.files ?? undefined,

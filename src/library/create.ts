@@ -14,11 +14,9 @@ import { buildRulesets } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import { resolveLibraryTelemetry } from '../config/telemetry.ts';
 import type { Env } from '../config/user-folders.ts';
-import { RetinueError } from '../contract/error.ts';
+import type { Agent } from '../contract/agent.ts';
 import { native } from '../dialects/native.ts';
-import type { FlowDefinition } from '../flows/definition.ts';
 import { withPrices } from '../models/prices.ts';
-import { capabilities } from '../rules/policy.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { aiToolToTool } from '../tools/ai-sdk.ts';
@@ -26,9 +24,10 @@ import { compileSchema } from '../tools/json-schema.ts';
 import { createDelegating } from './delegating.ts';
 import { createEnqueue } from './enqueue.ts';
 import { createLibraryFlows } from './flows.ts';
-import { createLibraryModels } from './models.ts';
+import { createLibraryModels, warnOfUnknownPrices } from './models.ts';
 import { checkOptions } from './options.ts';
 import { createScope } from './scope.ts';
+import { checkOwnToolNames, resolveListedTools } from './tool-names.ts';
 import type { Retinue, RetinueOptions } from './types.ts';
 
 /** What the library gets from the composition root. */
@@ -46,20 +45,22 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
   // Links are resolved once: rules are about real paths.
   const workspace = resolveDirectory(cwd(), options.workspace ?? '.');
   const readable = resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace, env });
-  assertToolNames(options.tools ?? {});
+  const toolNames = Object.keys(options.tools ?? {});
+  checkOwnToolNames(toolNames, dialect);
+  const agents = resolveListedTools(options.agents ?? [], toolNames, dialect);
   const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
   const anchor = { workspace, env };
   const ownerRules = [{ owner: 'the program', rules: options.rules ?? [] }];
-  const flows = createLibraryFlows((options.flows ?? []) as unknown as FlowDefinition[], () => api);
+  const flows = createLibraryFlows(options.flows ?? [], () => api);
   const checkouts = openCheckouts({ env, workspace, db: null });
   const homes = openExternalHomes(env, options.externalsFolder);
   const api: Api = assemble({
     flows,
     store: options.store ?? createMemoryStore(),
     catalog: createCatalog([
-      ...builtInAgents,
-      ...(options.agents ?? []).map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
+      ...builtInAgents.map((agent) => addOwnTools(agent, toolNames)),
+      ...agents.map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
     ]),
     ...{ dialect, prepareRuntime, workspace },
     ...{ checkouts, homes },
@@ -76,13 +77,14 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
     const programTools = await Promise.all(
       Object.entries(options.tools ?? {}).map(([name, tool]) => aiToolToTool(name, tool, compileSchema)),
     );
-    const toolNames = programTools.map((tool) => tool.name);
     const { models, model } = createLibraryModels(options.model, env);
+    const { prices = {} } = options;
+    const priced = withPrices(models, prices);
     const shell = await probeShellAccess(options.sandbox ?? 'auto', { workspace, readable, db: null, env });
     return {
       readable,
       ...{ env, workspace, model, mcpServers, notes, programTools, shell },
-      models: withPrices(models, options.prices ?? {}),
+      models: typeof options.model === 'function' ? priced : warnOfUnknownPrices(priced, prices, warn),
       limits: options.limits ?? {},
       budgets: options.budgets,
       compaction: options.compaction,
@@ -121,8 +123,7 @@ function toAnswer(answer: boolean | 'always' | { refused: string }): QuestionAns
   return { allowed: answer === true || answer === 'always', always: answer === 'always', by: 'the program' };
 }
 
-function assertToolNames(tools: object): void {
-  const reserved = Object.keys(tools).find((name) => capabilities.includes(name));
-  if (reserved !== undefined)
-    throw new RetinueError('usage', `a tool cannot be called \`${reserved}\`: rules use this name for what a shell command may reach`);
+/** `general` gets the tools of the program. The other built-in agents change nothing, so they get none. */
+function addOwnTools(agent: Agent, names: readonly string[]): Agent {
+  return agent.name === 'general' && names.length > 0 ? { ...agent, tools: [...(agent.tools ?? []), ...names] } : agent;
 }

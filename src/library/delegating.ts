@@ -23,19 +23,19 @@ export function createDelegating(startRun: StartRun, api: Api): Delegating {
   }
   return {
     delegate,
-    async all<T>(briefs: BriefFor<T>[], options: { concurrency?: number } & TraceOptions = {}) {
+    async all(briefs: readonly BriefFor<unknown>[], options: { concurrency?: number } & TraceOptions = {}) {
       checkAllOptions(options);
       const { concurrency = defaultConcurrency, ...trace } = options;
-      const settled: PromiseSettledResult<OutcomeOf<T>>[] = [];
+      const settled: PromiseSettledResult<OutcomeOf<unknown>>[] = [];
       const remaining = briefs.entries();
       const work = async () => {
         for (const [i, brief] of remaining) {
           const [result] = await Promise.allSettled([delegate(brief, trace).then((run) => run.outcome)]);
-          settled[i] = result as PromiseSettledResult<OutcomeOf<T>>;
+          settled[i] = result as PromiseSettledResult<OutcomeOf<unknown>>;
         }
       };
       await Promise.all(Array.from({ length: concurrency }, work));
-      return settled;
+      return settled as never;
     },
   };
 }

@@ -3,6 +3,7 @@ import { createNamedModels } from '../config/models.ts';
 import type { Env } from '../config/user-folders.ts';
 import { modelObjectToHandle } from '../models/model-object.ts';
 import type { Provider } from '../models/models.ts';
+import type { Price } from '../models/prices.ts';
 import type { ModelHandle, Models } from '../ports/model.ts';
 
 /** A model object of the AI SDK (V2 to V4). */
@@ -44,6 +45,23 @@ export function createLibraryModels(given: AnyModel, env: Env): { models: Models
           throw error;
         }
       },
+    },
+  };
+}
+
+/** Says once per model that its runs have no cost limit by default, because its price is unknown. Not for a model that the program made itself. */
+export function warnOfUnknownPrices(models: Models, prices: Record<string, Price>, warn: (message: string) => void): Models {
+  const named = Object.keys(prices);
+  const known = new Set<string>();
+  return {
+    async resolve(name, user) {
+      const handle = await models.resolve(name, user);
+      if (handle.price === null && !known.has(handle.id)) {
+        known.add(handle.id);
+        const others = named.length === 0 ? '' : `; it names only ${named.join(', ')}`;
+        warn(`the price of ${handle.id} is unknown, so its runs have no cost limit by default: set it in \`prices\`${others}`);
+      }
+      return handle;
     },
   };
 }

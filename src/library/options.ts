@@ -53,7 +53,7 @@ const optionSchemas: Record<keyof RetinueOptions, () => z.ZodType> = {
   effort: () => Effort,
   promptCache: () => PromptCache,
   compaction: () => CompactionSettings,
-  prices: () => Config.shape.prices.unwrap(),
+  prices: () => Config.shape.prices.unwrap().superRefine(checkPriceKeys),
   store: () => z.custom(hasFields('facts', 'runs'), 'must be a store, such as `createMemoryStore()`'),
   host: () => z.enum(hostNames),
   externalsFolder: () => z.string('must be the path of a folder').refine(isAbsolute, 'must be an absolute path'),
@@ -72,6 +72,17 @@ const optionSchemas: Record<keyof RetinueOptions, () => z.ZodType> = {
   flows: () => z.array(z.custom(isFlowDefinition, 'must be a result of `defineFlow`')),
   dialect: () => z.custom(hasFields('name', 'tools'), 'must be a dialect of `retinue/dialects`'),
 };
+
+/** A key that no model can have would have no effect. */
+function checkPriceKeys(prices: object, context: z.RefinementCtx): void {
+  const wrong = Object.keys(prices).find((key) => key !== '*' && !/^[^/]+\/./.test(key));
+  if (wrong !== undefined)
+    context.addIssue({
+      code: 'custom',
+      path: [wrong],
+      message: 'must name provider and model (`provider/model`), or be `*` for models without a price',
+    });
+}
 
 const codes: Partial<Record<string, ErrorCode>> = {
   approveMs: 'invalid_limit',

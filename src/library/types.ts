@@ -33,7 +33,9 @@ export interface TelemetryOptions {
 export interface RetinueOptions {
   /** A model object of the AI SDK (V2 to V4), or a model name (`anthropic/…`). */
   model: AnyModel;
-  /** Your own tools: AI SDK `tool()` objects by name. Allowed unless a rule says otherwise. */
+  /**
+   * Your own tools: AI SDK `tool()` objects by name. Allowed unless a rule says otherwise; `general` and agents of `agents` without `tools` get them all.
+   */
   tools?: Record<string, AiTool>;
   agents?: Omit<Agent, 'source'>[];
   /** MCP servers by name. Their tools are offered as `mcp__NAME__TOOL`. */
@@ -79,13 +81,19 @@ export interface RetinueOptions {
    */
   telemetry?: boolean | TelemetryOptions;
   /** Flows that `retinue.api.resume` may have to continue. A flow that this program has started need not be listed. */
-  flows?: FlowDefinition<never, unknown>[];
+  // biome-ignore lint/suspicious/noExplicitAny: flows of any input
+  flows?: readonly FlowDefinition<any, unknown>[];
   /** The delegation tools: one of `retinue/dialects`, or your own. Default: native. */
   dialect?: Dialect;
 }
 
+/** So that briefs may be written `as const`. */
+type JsonField = 'result' | 'params';
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
 /** A brief whose `result` may be a schema; `outcome.data` then has the schema's type. */
-export type BriefFor<T> = Omit<Brief, 'result'> & { result?: ResultForm | StandardSchema<T> };
+export type BriefFor<T> = DeepReadonly<Omit<Brief, JsonField>> &
+  Readonly<Pick<Brief, Exclude<JsonField, 'result'>>> & { readonly result?: ResultForm | StandardSchema<T> };
 export type OutcomeOf<T> = Omit<Outcome, 'data'> & { data?: T };
 
 export interface Run<T> {
@@ -111,7 +119,10 @@ export interface Delegating {
   /** Resolves as soon as the run is created. Rejects if the brief is refused. */
   delegate<T>(brief: BriefFor<T>, options?: TraceOptions): Promise<Run<T>>;
   /** Runs all briefs and returns settled results in their order. A refused brief is a rejected result. */
-  all<T>(briefs: BriefFor<T>[], options?: { concurrency?: number } & TraceOptions): Promise<PromiseSettledResult<OutcomeOf<T>>[]>;
+  all<T extends readonly unknown[]>(
+    briefs: readonly [...{ [K in keyof T]: BriefFor<T[K]> }],
+    options?: { concurrency?: number } & TraceOptions,
+  ): Promise<{ -readonly [K in keyof T]: PromiseSettledResult<OutcomeOf<T[K]>> }>;
 }
 
 /** How a queued run waits for a worker. */

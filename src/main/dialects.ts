@@ -7,7 +7,7 @@ import { systemClock } from '../system/clock.ts';
 
 export { claude } from '../dialects/claude.ts';
 export { codex } from '../dialects/codex.ts';
-export { type DialectDefinition, defineDialect } from '../dialects/define.ts';
+export { type DialectDefinition, defineDialect, defineDialectTool } from '../dialects/define.ts';
 export { dex } from '../dialects/dex.ts';
 export { type DialectConfig, dialectNames, makeDialect } from '../dialects/index.ts';
 export { native } from '../dialects/native.ts';
@@ -28,6 +28,7 @@ export {
 } from '../dialects/rx/envelope.ts';
 export { rx } from '../dialects/rx.ts';
 export { xzatoma } from '../dialects/xzatoma.ts';
+export type { ChildView } from '../ports/delegation.ts';
 export type {
   Activity,
   ChildReply,

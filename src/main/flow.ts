@@ -7,6 +7,7 @@ export {
   type FlowBrief,
   type FlowDefinition,
   type FlowOutcome,
+  type Recorded,
   StepUnknown,
 } from '../flows/definition.ts';
 export type { StandardSchema } from '../flows/result.ts';

@@ -1,5 +1,5 @@
 // The package's main entry point, `retinue`.
-export type { Api, EventOptions, LiveEvent, Question, RunDetail, RunView } from '../api/api.ts';
+export type { Api, EventOptions, Interrupted, LiveEvent, Question, RunDetail, RunHandle, RunView } from '../api/api.ts';
 export type { Agent } from '../contract/agent.ts';
 export type { Artifact } from '../contract/artifact.ts';
 export type { Brief } from '../contract/brief.ts';

@@ -2,7 +2,7 @@
 import type { FlowRef } from '../contract/flow.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { ResultCheck } from './schema.ts';
+import type { ProgramCheck } from './schema.ts';
 
 /** A person's answer. No answer in time counts as a refusal. */
 export interface FlowAnswer {
@@ -22,7 +22,7 @@ export interface DelegationOptions {
   name: string;
   /** The name that records without a hash of the brief may have. */
   formerName?: string | undefined;
-  check?: ResultCheck | undefined;
+  check?: ProgramCheck | undefined;
 }
 
 /**

@@ -34,6 +34,8 @@ export interface Memo {
 export interface ToolContext {
   runId: string;
   rootId: string;
+  /** Identifies the call, also after a resume: its run, turn and index. For tools of the program only. */
+  callId?: string;
   /** Absolute path of the directory that the tool may touch. */
   workspace: string;
   /** The workspace that memories belong to, if it is another folder. */
@@ -85,6 +87,10 @@ export interface Tool<I = unknown> {
   description: string;
   /** Checks and types the arguments. Built-in tools have a getter, so that a start makes no schema of a tool that is not called. */
   input: z.ZodType<I>;
+  /** Checks of `input` may be asynchronous. Such a tool has no subjects. */
+  hasAsyncInput?: true;
+  /** Whether this call needs approval even if the rules allow it. Awaited once, before the call is recorded. If it rejects, the call is denied. */
+  needsApproval?(input: I, context: { callId: string }): Promise<boolean>;
   /** The result of a call that `input` does not accept; `problem` names the parameter. */
   invalidInput?(problem: string): string;
   /** Equal calls in a row are normal and no sign of a loop. */

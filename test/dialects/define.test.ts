@@ -1,8 +1,8 @@
 // User-defined dialects: mistakes are reported when the dialect is defined.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { nonNativeToolNames } from '../../src/dialects/settings.ts';
-import { type DialectTool, defineDialect, dialectNames, makeDialect } from '../../src/main/dialects.ts';
+import { type DialectTool, defineDialect, defineDialectTool, dialectNames, makeDialect } from '../../src/main/dialects.ts';
 
 const tool: DialectTool<{ what: string }> = {
   name: 'hand_over',
@@ -32,6 +32,7 @@ describe('refuses with invalid_config', () => {
     ['no object as input', { tools: [{ ...tool, input: z.string() }] }, /`input` of hand_over/],
     ['an input without JSON Schema', { tools: [{ ...tool, input: z.strictObject({ at: z.date() }) }] }, /`input` of hand_over/],
     ['an output without JSON Schema', { tools: [{ ...tool, output: z.strictObject({ at: z.bigint() }) }] }, /`output` of hand_over/],
+    ['a key of setup', { setup: { limit: {} } }, /unknown key of setup `limit`; did you mean `limits`/],
     ['a limit', { setup: { limits: { maxDepth: -1 } } }, /setup\.limits\.maxDepth/],
     ['an agent', { setup: { agents: [{ ...agent, name: 'A' }] } }, /setup\.agents\.0\.name/],
   ])('%s', (_, wrong, said) => {
@@ -49,4 +50,19 @@ it('rules may name the tools of every dialect', () => {
   const toolsOf = (name: string) => makeDialect(name).tools.map((each) => each.name);
   const names = new Set(dialectNames.flatMap(toolsOf));
   expect(new Set([...toolsOf('native'), ...nonNativeToolNames])).toEqual(names);
+});
+
+it('infers the input of a tool from its schema', () => {
+  const ask = defineDialectTool({
+    name: 'ask',
+    description: () => 'asks',
+    input: z.object({ question: z.string() }),
+    readOnly: true,
+    toRequest(input) {
+      expectTypeOf(input).toEqualTypeOf<{ question: string }>();
+      return { kind: 'refuse', message: input.question };
+    },
+    fromReply: () => ({ parts: [], isError: false }),
+  });
+  expect(defineDialect({ ...given, tools: [ask] }).tools).toEqual([ask]);
 });

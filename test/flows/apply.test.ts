@@ -61,7 +61,7 @@ it('carries out a plan that its process recorded before it died', async () => {
     model: model(),
     workspace: workspace.folder,
     store: { ...store, close: async () => {} },
-    flows: [flow] as never,
+    flows: [flow],
   });
   const [handle] = await second.api.resume(run.id);
   expect(await handle?.outcome).toMatchObject({ status: 'completed', data: { merged: [1, 1] } });

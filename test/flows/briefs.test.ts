@@ -19,7 +19,7 @@ function createFlow(briefs: FlowBrief<unknown>[]) {
 
 async function resume(store: Store, id: string, { control, flow }: ReturnType<typeof createFlow>) {
   control.isLast = true;
-  await using retinue = createRetinue({ model: anyModel({ text: 'other' }), store, flows: [flow] as never });
+  await using retinue = createRetinue({ model: anyModel({ text: 'other' }), store, flows: [flow] });
   const [handle] = await retinue.api.resume(id);
   return await handle?.outcome;
 }

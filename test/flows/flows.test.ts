@@ -52,9 +52,9 @@ describe('a flow', () => {
   });
 
   it('refuses an input that does not match, before there is a run', async () => {
-    await using retinue = createRetinue({ model: anyModel({ text: 'x' }) });
     const program = async () => 1;
     const flow = defineFlow('strict', z.object({ n: z.number() }), program);
+    await using retinue = createRetinue({ model: anyModel({ text: 'x' }), flows: [flow] });
     await expect(retinue.flow(flow, { n: 'x' } as never)).rejects.toMatchObject({
       code: 'invalid_brief',
       message: expect.stringContaining('n: '),
@@ -231,8 +231,7 @@ describe('a flow', () => {
       });
       return Promise.all([first, second]);
     });
-    const open = () =>
-      createRetinue({ model: anyModel({ text: 'x' }), store: { ...store, close: async () => {} }, flows: [flow] as never });
+    const open = () => createRetinue({ model: anyModel({ text: 'x' }), store: { ...store, close: async () => {} }, flows: [flow] });
     const one = open();
     const run = await one.flow(flow, null);
     run.outcome.catch(() => {});
@@ -279,7 +278,7 @@ describe('a flow', () => {
     const second = createRetinue({
       model: anyModel({ text: 'other' }),
       store: { ...store, close: async () => {} },
-      flows: [flow] as never,
+      flows: [flow],
     });
     const [handle] = await second.api.resume(run.id);
     expect(await handle?.outcome).toMatchObject({ status: 'completed', data: ['fine', 'done'] });

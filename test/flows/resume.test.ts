@@ -16,7 +16,7 @@ async function runThroughDeaths(definition: FlowDefinition, deaths: { facts: num
   let rootId: string | null = null;
   for (const { facts, isLost } of deaths) {
     const dying = createDyingStore(store, facts, { isLost });
-    const retinue = createRetinue({ model: model(), store: dying.store, flows: [definition] as never });
+    const retinue = createRetinue({ model: model(), store: dying.store, flows: [definition] });
     const ended = drive(retinue, rootId).then(
       () => 'ended' as const,
       () => 'ended' as const,
@@ -26,7 +26,7 @@ async function runThroughDeaths(definition: FlowDefinition, deaths: { facts: num
     rootId ??= (await store.runs({ roots: true, order: 'oldest' }))[0]?.runId ?? null;
     if (how === 'ended') break;
   }
-  const retinue = createRetinue({ model: model(), store: kept(store), flows: [definition] as never });
+  const retinue = createRetinue({ model: model(), store: kept(store), flows: [definition] });
   await drive(retinue, rootId);
   const [root] = await store.runs({ roots: true, order: 'oldest' });
   const [ended] = await store.facts({ runId: root?.runId as string, types: ['run.ended'] });
@@ -103,7 +103,7 @@ describe('a flow whose process dies', () => {
     await inside.promise;
     await dying.bury();
     isFirst = false;
-    const second = createRetinue({ model: model(), store: kept(store), flows: [flow] as never });
+    const second = createRetinue({ model: model(), store: kept(store), flows: [flow] });
     const [handle] = await second.api.resume(run.id);
     expect(await handle?.outcome).toMatchObject({ status: 'completed', data: ['unknown', 'done'] });
     expect(calls).toEqual({ once: 1, again: 2 });
@@ -123,7 +123,7 @@ describe('a flow whose process dies', () => {
     const run = await createRetinue({ model: model(), store: dying.store }).flow(flow, null);
     await inside.promise;
     await dying.bury();
-    await using second = createRetinue({ model: model(), store, flows: [flow] as never });
+    await using second = createRetinue({ model: model(), store, flows: [flow] });
     const [handle] = await second.api.resume(run.id);
     const outcome = await handle?.outcome;
     expect(outcome).toMatchObject({
@@ -155,7 +155,7 @@ describe('a program that differs from the log', () => {
     });
     const id = await interrupt(store, flow);
     name = 'second';
-    await using retinue = createRetinue({ model: model(), store, flows: [flow] as never });
+    await using retinue = createRetinue({ model: model(), store, flows: [flow] });
     const [handle] = await retinue.api.resume(id);
     expect(await handle?.outcome).toMatchObject({
       status: 'failed',
@@ -177,7 +177,7 @@ describe('a program that differs from the log', () => {
     });
     const id = await interrupt(store, flow);
     isShort = true;
-    await using retinue = createRetinue({ model: model(), store, flows: [flow] as never });
+    await using retinue = createRetinue({ model: model(), store, flows: [flow] });
     const [handle] = await retinue.api.resume(id);
     expect(await handle?.outcome).toMatchObject({
       error: { code: 'flow_changed', message: expect.stringContaining('before step 2, `step hang`') },
@@ -201,7 +201,7 @@ describe('a program that differs from the log', () => {
       [[edited], /its program has changed since it began. Restore the program, or cancel the run/],
       [[], /pass its definition in `flows`/],
     ] as const) {
-      const retinue = createRetinue({ model: model(), store: kept(store), flows: flows as never });
+      const retinue = createRetinue({ model: model(), store: kept(store), flows: flows });
       await expect(retinue.api.resume(id)).rejects.toMatchObject({ code: 'flow_changed', message: expect.stringMatching(message) });
       expect((await retinue.api.show(id)).endedAt).toBeNull();
       await retinue.close();

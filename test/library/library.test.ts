@@ -125,6 +125,36 @@ describe('typed results', () => {
   });
 });
 
+describe('schemas of results', () => {
+  const submit = (n: unknown) => ({ calls: [{ tool: 'submit_result', args: { n } }] });
+
+  it('may wait, and give the outcome their own value', async () => {
+    const Large = z.object({ n: z.number().refine(async (n) => n > 100, 'too small') }).transform(({ n }) => ({ large: n }));
+    await using retinue = createRetinue({ model: one(submit(3), { expect: { prompt: 'too small' }, ...submit(400) }) });
+    const run = await retinue.delegate({ task: 'count', result: Large });
+    const { data, status } = await run.outcome;
+    expectTypeOf(data).toEqualTypeOf<{ large: number } | undefined>();
+    expect([status, data]).toEqual(['completed', { large: 400 }]);
+    for await (const event of run.events()) if (event.type === 'run.ended') expect(event.data.outcome.data).toEqual({ n: 400 });
+  });
+
+  it('that no longer accept the result make the outcome a failure', async () => {
+    let calls = 0;
+    const Once = z.object({ n: z.number() }).refine(() => ++calls === 1, 'only once');
+    await using retinue = createRetinue({ model: one(submit(1)) });
+    const outcome = await (await retinue.delegate({ task: 'count', result: Once })).outcome;
+    expect(outcome).toMatchObject({ status: 'failed', success: false, error: { code: 'result_invalid' } });
+    expect(outcome.error?.message).toMatch(/only once/);
+    expect(outcome.data).toBeUndefined();
+  });
+
+  it('that have no JSON Schema are refused with the field', async () => {
+    await using retinue = createRetinue({ model: one({ text: 'x' }) });
+    const refusal = retinue.delegate({ task: 'x', result: z.object({ list: z.array(z.object({ at: z.date() })) }) });
+    await expect(refusal).rejects.toMatchObject({ code: 'invalid_brief', message: expect.stringMatching(/^result\.list\.\[\]\.at: Date/) });
+  });
+});
+
 describe('models of the AI SDK', () => {
   const stream = (parts: object[]) => ({ stream: ReadableStream.from(parts) });
   const text = [
@@ -166,6 +196,24 @@ describe('models of the AI SDK', () => {
   });
 });
 
+it('an unknown price is a warning of the process, once per model, which says what `prices` names', async () => {
+  const warnings: string[] = [];
+  const listen = ({ name, message }: Error) => name === 'RetinueWarning' && warnings.push(message);
+  process.on('warning', listen);
+  const finishReason = { unified: 'stop' as const, raw: 'stop' };
+  const usage = { inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 2, text: 2, reasoning: 0 } };
+  const model = new MockLanguageModelV4({
+    provider: 'work',
+    modelId: 'big',
+    doGenerate: async () => ({ content: [{ type: 'text', text: 'hi' }], finishReason, usage, warnings: [] }),
+  });
+  await using retinue = createRetinue({ model, prices: { 'wrk/big': { input: 1, output: 1 } } });
+  for (const task of ['one', 'two']) await (await retinue.delegate({ task })).outcome;
+  await new Promise(setImmediate);
+  process.off('warning', listen);
+  expect(warnings).toEqual([expect.stringMatching(/^the price of work\/big is unknown.*names only wrk\/big$/)]);
+});
+
 describe('what a program loads', () => {
   it('includes node:sqlite only with its store', async () => {
     const loads = async (door: string) => {
@@ -173,6 +221,14 @@ describe('what a program loads', () => {
       return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code])).stdout.trim();
     };
     expect([await loads(''), await loads('/sqlite')]).toEqual(['false', 'true']);
+  });
+
+  it('has lines, so that an uncaught error prints one of them and not the whole file', async () => {
+    const code = `const { createRetinue } = await import('retinue'); await createRetinue({ model: 'foo' }).delegate({ task: 'x' })`;
+    const failure = promisify(execFile)(process.execPath, ['--input-type=module', '-e', code]);
+    const { stderr } = await failure.catch((error: { stderr: string }) => error);
+    expect(stderr).toContain('unknown model "foo"');
+    expect(stderr.length).toBeLessThan(5_000);
   });
 });
 
@@ -208,6 +264,26 @@ describe('a scope', () => {
     await using scope = retinue.scope({ limits: { maxTokens: 6000 } });
     const [a, b] = await scope.all([{ task: 'a' }, { task: 'b' }], { concurrency: 1 });
     expect([a, b].map((each) => (each?.status === 'fulfilled' ? each.value.status : null))).toEqual(['completed', 'exhausted']);
+  });
+
+  it('has a number of runs for all its delegations together, and a brief has one for its own tree', async () => {
+    const delegates = { calls: [{ tool: 'delegate', args: { tasks: [{ task: 'sub' }, { task: 'sub' }] } }] };
+    const model = scriptedModel({
+      runs: [
+        { when: { task: 'top' }, times: 'any', steps: [delegates, { text: 'x' }] },
+        { times: 'any', steps: [{ text: 'x' }] },
+      ],
+    });
+    await using retinue = createRetinue({ model });
+    await using scope = retinue.scope({ limits: { maxRuns: 4, maxDepth: 2 } });
+    await (await scope.delegate({ task: 'top', limits: { maxRuns: 2 } })).outcome;
+    const count = async () => (await retinue.api.ps({ all: true })).filter(({ kind }) => kind === 'agent').length;
+    expect(await count()).toBe(2);
+    await (await scope.delegate({ task: 'one' })).outcome;
+    await (await scope.delegate({ task: 'top' })).outcome;
+    expect(await count()).toBe(4);
+    await expect(scope.delegate({ task: 'one' })).rejects.toMatchObject({ code: 'max_runs', message: expect.stringMatching(/^4 runs/) });
+    await (await retinue.delegate({ task: 'one' })).outcome;
   });
 
   it('cancels what a tool call started when that call is aborted', async () => {

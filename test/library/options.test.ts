@@ -26,6 +26,7 @@ describe('createRetinue', () => {
     [{ limits: { timeoutMs: '5m' } }, /^invalid_limit: `limits\.timeoutMs`/],
     [{ prices: { 'a/b': { input: -1, output: 1 } } }, /^usage: `prices\.a\/b\.input`: must be at least 0/],
     [{ prices: { 'a/b': { input: 1 } } }, /^usage: `prices\.a\/b\.output`/],
+    [{ prices: { big: { input: 1, output: 1 } } }, /^usage: `prices\.big`: must name provider and model/],
     [{ rules: ['alow bash'] }, /^invalid_rule: .*did you mean `allow`/],
     [{ rules: [1] }, /^usage: `rules\.0`: must be a rule/],
     [{ host: 'docker' }, /^usage: `host`: must be one of inline, process/],

@@ -77,3 +77,13 @@ it('accepts orders only from stores with the same key', async () => {
   expect(statSync(orderKey).mode & 0o777).toBe(0o600);
   for (const store of [first, same, other]) await store.close();
 });
+
+it('is closed once, however often and from wherever `close` is called', async () => {
+  await using retinue = createRetinue({
+    model: scriptedModel({ runs: [{ steps: [{ text: 'done' }] }] }),
+    store: await openSqliteStore({ path }),
+  });
+  await (await retinue.delegate({ task: 'work' })).outcome;
+  await Promise.all([retinue.close(), retinue.close()]);
+  await retinue.api.close();
+});
