@@ -71,6 +71,7 @@ const setupKeys: Record<keyof DialectSetup, true> = {
   root: true,
   offerAlways: true,
   notOffered: true,
+  refusesMissingTools: true,
   recordsCalls: true,
   first: true,
   rules: true,
