@@ -212,6 +212,24 @@ const cases: Case[] = [
   ],
 ];
 
+test('a workspace below the top, which a checkout makes a repository of its own', () => {
+  const it = new Repository();
+  it.git('checkout', '-q', '-b', 'evil');
+  cpSync(join(it.folder, '.git'), join(it.folder, 'sub'), { recursive: true });
+  for (const name of ['refs', 'objects']) it.write(`sub/${name}/.keep`, '');
+  it.write('sub/info/attributes', '* diff=x');
+  appendFileSync(join(it.folder, 'sub/config'), `[core]\n\tbare = true\n[diff "x"]\n\ttextconv = "touch ${it.marker}; cat"\n`);
+  it.git('add', '-f', 'sub');
+  it.git('commit', '-qm', 'sub');
+  it.git('checkout', '-q', 'main');
+  mkdirSync(join(it.folder, 'sub'), { recursive: true });
+  for (const command of ['git checkout evil && git show', 'for i in 1 2; do git checkout evil; done'])
+    expect(decide(join(it.folder, 'sub'), command)).toBe('ask');
+  expect(decide(join(it.folder, 'sub'), 'git checkout evil')).toBe('allow');
+  expect(it.starts('git checkout evil && git show', join(it.folder, 'sub'))).toBe(true);
+  expect(decide(join(it.folder, 'sub'), 'git show')).toBe('ask');
+});
+
 function nest(it: Repository, isLinked: boolean, version = '2'): undefined {
   const inner = new Repository(join(it.folder, 's'));
   if (isLinked) it.git('add', 's');

@@ -126,7 +126,7 @@ describe('without a sandbox', () => {
   });
 
   test.each(['ln sub/package.json', 'cp --parents package.json .', 'install -d package.json sub'])(
-    '%s is denied by `deny write:package.json`, which it names indirectly',
+    '%s names package.json indirectly, which `deny write` finds',
     (command) => {
       expect(decide(command, 'deny write:package.json')).toBe('deny');
     },

@@ -33,14 +33,16 @@ const harmlessKeys = toKeys({
   gc: `auto autodetach autopacklimit pruneexpire reflogexpire reflogexpireunreachable worktreepruneexpire packrefs writecommitgraph aggressivedepth aggressivewindow
     bigpackthreshold cruftpacks logexpiry`,
   maintenance: 'auto strategy autodetach',
+  receive: 'denycurrentbranch denynonfastforwards denydeletes',
   merge:
-    'ff conflictstyle log renames renamelimit directoryrenames stat autostash verbosity tool guitool defaulttoupstream suppressdest branchdesc name',
+    'ff conflictstyle log renames renamelimit directoryrenames stat autostash verbosity tool guitool defaulttoupstream suppressdest branchdesc renormalize name',
   diff: `renames renamelimit algorithm mnemonicprefix noprefix colormoved colormovedws indentheuristic context interhunkcontext statgraphwidth submodule
     ignoresubmodules wserrorhighlight suppressblankempty wordregex orderfile dirstat autorefreshindex relative tool guitool xfuncname funcname binary cachetextconv`,
   log: 'date decorate abbrevcommit follow showroot showsignature mailmap diffmerges excludedecoration graphcolors',
   format: 'pretty',
   status: 'short branch showuntrackedfiles relativepaths showstash aheadbehind renames renamelimit displaycommentprefix',
-  rebase: 'autosquash autostash stat updaterefs missingcommitscheck forkpoint abbreviatecommands rescheduleFailedExec maxlabellength',
+  rebase:
+    'rebasemerges backend instructionformat autosquash autostash stat updaterefs missingcommitscheck forkpoint abbreviatecommands rescheduleFailedExec maxlabellength',
   rerere: 'enabled autoupdate',
   grep: 'linenumber patterntype extendedregexp fullname column threads fallbacktonoindex',
   index: 'version threads skiphash recordendofindexentries recordoffsettable',
@@ -48,7 +50,7 @@ const harmlessKeys = toKeys({
   pack: 'threads window depth windowmemory compression writebitmaps usesparse packsizelimit indexversion deltacachesize deltacachelimit usebitmaps',
   http: 'extraheader postbuffer lowspeedlimit lowspeedtime version useragent maxrequests',
   credential: 'username usehttppath',
-  lfs: 'repositoryformatversion access locksverify',
+  lfs: 'repositoryformatversion access locksverify fetchinclude fetchexclude',
   mailmap: 'file blob',
   stash: 'showincludeuntracked showpatch showstat',
   checkout: 'defaultremote guess workers thresholdforparallelism',

@@ -41,11 +41,14 @@ export function findNestedRepositories(repository: GitRepository, call: GitCall)
 
 class UnclearTree extends Error {}
 
-const bringsCommits = /^(checkout|switch|restore|reset|merge|rebase|cherry-pick|revert|pull|stash|bisect)$/;
+/** Whether the subcommand changes files and the index to those of some commit. */
+export function bringsCommits(subcommand: string): boolean {
+  return /^(checkout|switch|restore|reset|merge|rebase|cherry-pick|revert|pull|stash|bisect)$/.test(subcommand);
+}
 
 /** Whether the command may bring a nested repository into the index. Git may enter it in the same command or in a later one of the line. */
 function canAddGitlinks({ folder, subcommand, rest }: GitCall): boolean {
-  if (bringsCommits.test(subcommand)) return !(subcommand === 'stash' && /^(list|show)$/.test(rest[0]?.text ?? ''));
+  if (bringsCommits(subcommand)) return !(subcommand === 'stash' && /^(list|show)$/.test(rest[0]?.text ?? ''));
   // Without paths and such flags, a commit takes the index as it is.
   if (subcommand === 'commit')
     return rest.some(({ text }, index) => /^-[a-z]*[aoi]|^--(all|only|include)/.test(text) || isOperand(rest, index));

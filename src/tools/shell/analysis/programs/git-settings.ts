@@ -11,17 +11,19 @@ import type { PathScope } from '../command-paths.ts';
 import type { ShellWord } from '../read-word.ts';
 import { gitCommands, isChangingCommand } from './git-commands.ts';
 import { isPartialClone, mayStartProgram, type SettingUse } from './git-known-settings.ts';
-import { findNestedRepositories } from './git-nested.ts';
+import { bringsCommits, findNestedRepositories } from './git-nested.ts';
 import { type FoundRepository, findRepository, type GitRepository, isSameFolder, lstat, readFileOrNull, stat } from './git-repository.ts';
 
 const maxConfigBytes = 1024 * 1024;
 
 /** Returns why this git command may start a program of the repository, or null. `rest`: its words after the subcommand. */
-export function findGitProgram(subcommand: string, rest: readonly ShellWord[], { roots }: PathScope): string | null {
+export function findGitProgram(subcommand: string, rest: readonly ShellWord[], { roots, isSingleCommand }: PathScope): string | null {
   const folder = roots.at(-1) as string;
   const { repository, problem } = findRepository(folder);
   if (problem !== null) return describeUncertain(problem);
   if (repository === null) return null;
+  if (!isSingleCommand && repository.top !== folder && bringsCommits(subcommand))
+    return 'it can make the workspace a repository of its own for the next command; run it alone';
   const remote = gitCommands.get(subcommand)?.usesRemote === true;
   const use = { remote, changes: isChangingCommand(subcommand) };
   const own = findProblem(repository, use) ?? findRebaseProgram(subcommand, rest, repository);
