@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { parseJsonDocument } from '../config/json-document.ts';
 import { RetinueError } from '../contract/error.ts';
 import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contract/eval.ts';
+import { defaultLimits, type LimitName, type Limits, type LimitsGiven } from '../contract/limits.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import { emptyFixture, findFixture, hashFixture } from './fixture.ts';
+import { emptyFixture, findFixture, findFixtureRoot, hashFixture } from './fixture.ts';
 import { resolveCheckModels, resolveModel } from './script-models.ts';
 
 const maxProblems = 5;
@@ -65,13 +66,25 @@ export interface EvalChoice {
   concurrency: number;
 }
 
+export interface EvalContext {
+  workspace: string;
+  stateFolder: string;
+  /** The limits of the user's configuration and command line. The file can only lower them. */
+  limits: LimitsGiven;
+  onNotice(line: string): void;
+}
+
 /** The input of the flow, without replay. `path`: the absolute path of the file. Rejects with `usage` if a fixture cannot be read. */
 export async function createEvalInput(
   { path, shown, definition }: { path: string; shown: string; definition: EvalFile },
   choice: EvalChoice,
-  { workspace, stateFolder }: { workspace: string; stateFolder: string },
+  { workspace, stateFolder, limits, onNotice }: EvalContext,
 ): Promise<EvalInput> {
-  const { cases, limits, repeats = 1 } = definition;
+  const { repeats = 1 } = definition;
+  const { cases, raised } = keepLowerLimits(definition, { ...defaultLimits, ...limits } as Limits);
+  for (const [name, { asked, limit }] of raised)
+    onNotice(`\`limits.${name}\` in ${shown} is ignored: ${asked} is more than ${limit}; raise it in your own configuration`);
+  const root = await findFixtureRoot(path, workspace);
   const agents = choice.agents.length > 0 ? choice.agents : (definition.agents ?? [null]);
   const folders = { folder: dirname(path), workspace };
   const own = definition.models?.map((model) => resolveModel(model, folders));
@@ -80,10 +93,11 @@ export async function createEvalInput(
   const hashes = new Map<string, string>();
   const prepared: EvalCase[] = [];
   for (const each of cases) {
-    const fixture = each.fixture === undefined ? await emptyFixture(stateFolder) : await findFixture(resolve(dirname(path), each.fixture));
+    const fixture =
+      each.fixture === undefined ? await emptyFixture(stateFolder) : await findFixture(resolve(dirname(path), each.fixture), root);
     const files = hashes.get(fixture) ?? (await hashFixture(fixture));
     hashes.set(fixture, files);
-    const whole = { ...each, ...(each.limits === undefined && limits !== undefined && { limits }), fixture };
+    const whole = { ...each, fixture };
     const checks = each.checks && { checks: resolveCheckModels(each.checks, folders) };
     prepared.push({ ...whole, ...checks, subject: hashSubject(whole, files) });
   }
@@ -95,6 +109,19 @@ export async function createEvalInput(
     repeats: choice.repeats ?? repeats,
     concurrency: choice.concurrency,
   };
+}
+
+/** The cases with the limits that apply to them, without those that are higher than `own`. `raised`: what was left out, once for each name. */
+function keepLowerLimits({ cases, limits: shared }: EvalFile, own: Limits) {
+  const raised = new Map<string, { asked: number; limit: number }>();
+  const kept = cases.map(({ limits = shared, ...each }) => {
+    if (limits === undefined) return each;
+    const entries = Object.entries(limits) as [LimitName, number][];
+    for (const [name, asked] of entries)
+      if (asked > Math.max(own[name], raised.get(name)?.asked ?? 0)) raised.set(name, { asked, limit: own[name] });
+    return { ...each, limits: Object.fromEntries(entries.filter(([name, asked]) => asked <= own[name])) as LimitsGiven };
+  });
+  return { cases: kept, raised };
 }
 
 /** Of everything that the work depends on. The path of the fixture does not count. */

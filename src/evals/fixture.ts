@@ -1,7 +1,7 @@
 // The files that a case begins with.
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 
 const maxBytes = 256 * 1024 ** 2;
@@ -30,11 +30,30 @@ export async function hashFixture(folder: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** The real path of a fixture. Rejects with `usage` if it is no folder. */
-export async function findFixture(path: string): Promise<string> {
+/**
+ * The real path of a fixture. Rejects with `usage` if it is no folder, or outside `root`: a file of a repository must not choose which folders of the
+ * machine a run sees.
+ */
+export async function findFixture(path: string, root: string): Promise<string> {
   const real = await realpath(path).catch(() => null);
   if (real === null || !(await lstat(real)).isDirectory()) throw new RetinueError('usage', `the fixture ${path} is not a folder`);
+  if (!isInside(root, real))
+    throw new RetinueError(
+      'usage',
+      `the fixture ${path} leads to ${real}, outside ${root}; put the fixture there, without links that lead out`,
+    );
   return real;
+}
+
+/** The folder in which the fixtures of an eval file must be: the workspace, or the folder of a file elsewhere, which the user has named. */
+export async function findFixtureRoot(file: string, workspace: string): Promise<string> {
+  const root = await realpath(workspace);
+  return isInside(workspace, file) || isInside(root, file) ? root : dirname(await realpath(file));
+}
+
+function isInside(folder: string, path: string): boolean {
+  const inside = relative(folder, path);
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** A folder without files, for cases without a fixture. */

@@ -97,6 +97,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       const { sanitizeText } = await import('../text/terminal.ts');
       const log = (line: string) => err(`retinue: ${sanitizeText(line)}\n`);
       const setup = (each: Settings) => ({
+        model: each.model?.value ?? null,
         models: async () => (await models()).listModels(each, env),
         policy: async (question: PolicyQuestion) => (await explainer()).explainConfiguredCall(each, question, env),
         memories: async () => (await import('./open-api.ts')).listMemories(each),
@@ -154,12 +155,15 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     evals: {
       async prepare({ file, text, choice, settings }) {
         const { createEvalInput, parseEvalFile } = await import('../evals/definition.ts');
+        const { sanitizeText } = await import('../text/terminal.ts');
         const { userStateFolder } = await import('../config/user-folders.ts');
         const path = resolve(context.cwd, file);
         const shown = relative(settings.workspace, path);
         return createEvalInput({ path, shown, definition: parseEvalFile(file, text) }, choice, {
           workspace: settings.workspace,
           stateFolder: userStateFolder(env),
+          limits: { ...settings.limits.config, ...settings.limits.command },
+          onNotice: (line) => err(`retinue: ${sanitizeText(line)}\n`),
         });
       },
       planReplay: async (input, last, read) => (await import('../evals/replay.ts')).planReplay(input, last, read),

@@ -94,7 +94,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   app.use('/api/*', createAuthenticate(authentication));
   app.use('/openapi.json', createAuthenticate(authentication));
   addRunRoutes(app, findApi, options);
-  addOrderRoutes(app, findApi);
+  addOrderRoutes(app, findApi, options);
   addSetupRoutes(app, findApi, options);
   addEventRoute(app, findApi, events);
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });

@@ -16,6 +16,8 @@ export interface Workspaces {
 
 /** What depends on the settings of a workspace. */
 export interface WorkspaceSetup {
+  /** The model of runs whose brief names none. */
+  model: string | null;
   models(): Promise<object[]>;
   memories(): Promise<Memory[]>;
   /** Rejects with `unknown_agent`, `unknown_tool` or `invalid_config`. */

@@ -2,7 +2,7 @@
 //
 // 1. Whole escape sequences are removed, so that coloured output stays readable.
 // 2. Every other control or invisible character becomes a mark such as ⟦U+202E⟧ (invisible.ts), whatever the first step missed.
-import { hidden, markInvisible } from './invisible.ts';
+import { hidden, markInvisible, markInvisibleLine } from './invisible.ts';
 
 // Strings (DCS, SOS, OSC, PM, APC) with their payload, where they end on the same line. The payload excludes every character
 // that could begin another sequence, so that the match is linear and an unterminated one hides nothing after it.
@@ -24,6 +24,11 @@ export function sanitizeLine(text: string): string {
       .replace(/[\s\u0085]+/g, ' ')
       .trim(),
   );
+}
+
+/** A path for one line. Every character of a name is shown, escape sequences as marks, so that no two names look the same. */
+export function formatPath(path: string): string {
+  return markInvisibleLine(path.toWellFormed());
 }
 
 /** JSON that is safe to print and parses to the same value: hidden characters are written as `\u` escapes. */

@@ -72,7 +72,7 @@ export async function createFromFolder(folder: { path: string; isAlone?: boolean
     const ignore = `${options.userIgnore}\n${source.ignore}\n${lines([...ownPatterns, ...(isInside ? [`/${own}`] : []), ...options.exclude, ...(source.index === null ? packageFolders : [])])}`;
     const isSha256 = source.commit?.length === 64;
     await writeGitFolder(gitDir, { isSha256, objects, shallow, ignore });
-    const request = { git, gitDir, index, workTree: top, prefix, objects, maxBytes, signal };
+    const request = { git, gitDir, index, workTree: top, prefix, objects, maxBytes, signal, leavesOutHardLinks: true };
     const ignored = { git, gitDir, index, top, prefix, files: join(folder, 'files'), signal };
     await mkdir(ignored.files, { mode: 0o700 });
     const isFilled = source.index === null;

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Git } from './git.ts';
 import { readSmall } from './local-repository.ts';
-import { joinNul, printable, splitNul } from './snapshot.ts';
+import { describeHardLinks, hasOtherNames, joinNul, printable, splitNul } from './snapshot.ts';
 
 export const WorkspaceMountSchema = z.strictObject({ source: z.string(), path: z.string() });
 
@@ -72,11 +72,16 @@ export async function copyIncluded(request: IgnoredRequest): Promise<{ included:
   const checked = await git(['check-ignore', '-z', '--stdin'], { ...options, input: joinNul(plain), accept: [1], magic: true });
   let bytes = 0;
   const included: string[] = [];
+  const linked: string[] = [];
   let left = 0;
   for (const path of splitNul(checked.out).map(printable)) {
     const from = join(top, path);
     const found = await lstat(from).catch(() => null);
     if (!found?.isFile()) continue;
+    if (hasOtherNames(found, path)) {
+      linked.push(path);
+      continue;
+    }
     if (included.length >= maxIncludedFiles || bytes + found.size > maxIncludedBytes) {
       left++;
       continue;
@@ -86,5 +91,6 @@ export async function copyIncluded(request: IgnoredRequest): Promise<{ included:
     await mkdir(dirname(join(files, path)), { recursive: true });
     await copyFile(from, join(files, path), constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE).catch(() => left++);
   }
-  return { included, notices: left === 0 ? [] : [`${left} of the files that ${includeFile} names were not copied: too many or too large`] };
+  const notices = left === 0 ? [] : [`${left} of the files that ${includeFile} names were not copied: too many or too large`];
+  return { included, notices: [...notices, ...describeHardLinks(linked)] };
 }

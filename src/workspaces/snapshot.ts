@@ -2,9 +2,11 @@
 //
 // S1. Nothing is written outside the private git folder, and nothing of the folder is executed.
 // S2. Repositories inside the folder are plain files, without their `.git`. What a submodule contains is not part of a snapshot.
+import type { Stats } from 'node:fs';
 import { access, constants, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
+import { mayHaveHardLinks } from '../text/package-files.ts';
 import type { Git } from './git.ts';
 
 export interface SnapshotRequest {
@@ -19,6 +21,8 @@ export interface SnapshotRequest {
   /** Bytes of changed and new files that may be read. */
   maxBytes: number;
   signal: AbortSignal;
+  /** Leaves out changed and new files with several hard links: their other names may be outside the folder. */
+  leavesOutHardLinks?: boolean;
   /** Files that are not counted, although git stores them in another form. */
   unchanged?: ReadonlySet<string>;
 }
@@ -84,10 +88,11 @@ async function expandFolders(paths: string[], request: SnapshotRequest, depth = 
   return found;
 }
 
-async function selectFiles(paths: string[], { workTree, maxBytes, unchanged }: SnapshotRequest) {
+async function selectFiles(paths: string[], { workTree, maxBytes, leavesOutHardLinks, unchanged }: SnapshotRequest) {
   const kept: string[] = [];
   const replaced: string[] = [];
   const notices: string[] = [];
+  const linked: string[] = [];
   let bytes = 0;
   for (const path of paths) {
     const file = toBytes(workTree, path);
@@ -106,12 +111,30 @@ async function selectFiles(paths: string[], { workTree, maxBytes, unchanged }: S
         notices.push(`${printable(path)} cannot be read and was left out`);
         continue;
       }
+      if (leavesOutHardLinks && !unchanged?.has(path) && hasOtherNames(found, path)) {
+        linked.push(printable(path));
+        continue;
+      }
       if (!unchanged?.has(path)) bytes += found.size;
     }
     if (bytes > maxBytes) throw tooLarge(workTree, maxBytes);
     kept.push(path);
   }
-  return { kept, replaced, notices };
+  return { kept, replaced, notices: [...notices, ...describeHardLinks(linked)] };
+}
+
+/** Whether a file may be outside the folder as well. */
+export function hasOtherNames({ nlink }: Pick<Stats, 'nlink'>, path: string): boolean {
+  return nlink > 1 && !mayHaveHardLinks(path);
+}
+
+const maxNamed = 5;
+
+/** One notice about files that were left out, if there are any. */
+export function describeHardLinks(paths: string[]): string[] {
+  if (paths.length === 0) return [];
+  const more = paths.length > maxNamed ? ` and ${paths.length - maxNamed} more` : '';
+  return [`left out, because they have several hard links: ${paths.toSorted().slice(0, maxNamed).join(', ')}${more}`];
 }
 
 /** A folder where a file was: its own files are listed too, and the old entry has to go. */

@@ -85,6 +85,23 @@ it('merges several children in order; a conflict stops only that one', async () 
   expect(await cli.run(['undo', one])).toMatchObject({ code: 0, stdout: 'there is nothing to take back\n' });
 });
 
+it('shows escape sequences in the names of files', async () => {
+  const name = 'n\u001b]0;x\u0007';
+  const steps = [{ calls: [write(name, 'x\n')] }, { text: 'done' }];
+  using cli = setUp(
+    [{ when: { label: 'one' }, steps }, { steps: [{ calls: [{ tool: 'delegate', args: { tasks: [task('one')] } }] }, { text: 'done' }] }],
+    {
+      'a.txt': 'a\n',
+    },
+  );
+  await cli.run(['run', 'go']);
+  for (const command of [
+    ['apply', 'last'],
+    ['undo', 'last'],
+  ])
+    expect([command, (await cli.run(command)).stdout]).toEqual([command, expect.stringContaining('n⟦U+001B⟧]0;x⟦U+0007⟧')]);
+});
+
 it('leaves nothing behind, and shows each change', async () => {
   using cli = setUp(fanOut, { 'shared.txt': lines() });
   await cli.run(['run', 'go']);

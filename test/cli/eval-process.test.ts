@@ -1,7 +1,8 @@
 // `retinue eval` with real processes: the example, what changes between two evals, kill -9 and Ctrl-C, and judging recorded work again.
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
 import { change, evaluate } from './support-eval.ts';
 import { createPlace, type Place } from './support-process.ts';
@@ -167,6 +168,28 @@ describe('retinue eval', () => {
     expect((await place.run('replay', judged.runId)).code).toBe(0);
   }, 180_000);
 
+  it('lets a file lower limits and not raise them, and takes fixtures beside a file outside the workspace', async () => {
+    using place = createPlace(twoCases(answer));
+    const outside = mkdtempSync(join(tmpdir(), 'retinue-evals-'));
+    onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
+    addCases({ ...place, folder: outside }, (definition) => {
+      definition.limits = { maxTurns: 400, maxRuns: 5_000 };
+      Object.assign(definition.cases[0] as object, { limits: { maxTurns: 3, maxTokens: 90_000_000 } });
+    });
+    const report = await evaluate(place, join(outside, 'two.json'));
+    expect(report.results.map(({ verdict }) => verdict)).toEqual(['passed', 'passed']);
+    for (const notice of [
+      '`limits.maxTurns` in .* is ignored: 400 is more than 40',
+      '`limits.maxRuns` .*: 5000 is more than 64',
+      '`limits.maxTokens` ',
+    ])
+      expect(report.err).toMatch(new RegExp(notice));
+    const limits = (await place.facts((all) => all.length > 0)).flatMap((fact) =>
+      fact.type === 'run.created' && fact.data.brief.task.startsWith('write') ? [fact.data.brief.limits] : [],
+    );
+    expect(limits).toEqual([{ maxTurns: 3 }, {}]);
+  }, 60_000);
+
   it('counts a case whose review has no verdict as an error, not as a failure', async () => {
     using place = createPlace({ runs: [{ when: { agent: 'general' }, steps: [{ text: 'done' }] }] });
     const cases = [{ name: 'a', task: 'x', checks: [{ agent: 'review', task: 'it is done' }] }];
@@ -221,6 +244,11 @@ describe('retinue eval', () => {
     expect(await err()).toMatch(/neither `checks` nor `expect`/);
     write('{ "cases": [{ "name": "a", "task": "x", "fixture": "gone", "expect": { "includes": ["y"] } }] }');
     expect(await err()).toMatch(/the fixture .*gone is not a folder/);
+    for (const fixture of ['..', '/', 'out']) {
+      if (fixture === 'out') symlinkSync('..', join(place.folder, fixture));
+      write(JSON.stringify({ cases: [{ name: 'a', task: 'x', fixture, expect: { includes: ['y'] } }] }));
+      expect(await err()).toMatch(/the fixture .* leads to .*, outside /);
+    }
     write('{ "cases": [{ "name": "a", "task": "x", "expect": { "includes": ["y"] } }] }');
     expect(await err('--replay')).toMatch(/there is no finished eval `wrong` to judge again/);
     expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);

@@ -44,6 +44,7 @@ beforeAll(async () => {
     script,
     listen: {
       setup: async () => ({
+        model: 'script/main',
         models: async () => [
           { name: 'script/main', reason: 'a key', isDefault: true, price: { input: 1, output: 2 }, contextWindow: 1000 },
         ],

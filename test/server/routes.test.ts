@@ -295,6 +295,8 @@ it.each([
   ['/api/runs', { task: 'x', repository: { path: '/etc' } }, 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', repository: { url: 'file:///etc' } }, 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', workspace: '/etc' }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', model: 'script//etc/passwd' }, 400, 'invalid_brief'],
+  ['/api/runs', { task: 'x', checks: [{ agent: 'review', task: 'x', model: 'script/other.json' }] }, 400, 'invalid_brief'],
   ['/api/queue', { brief: { task: 'x', repository: { path: '/etc' } } }, 400, 'invalid_brief'],
   ['/api/queue', { brief: { task: 'x', workspace: '/etc' } }, 400, 'invalid_brief'],
   ['/api/runs', { task: 'x', workspace: '/etc' }, 400, 'invalid_brief'],

@@ -21,7 +21,7 @@ async function serve(...args: string[]) {
     return () => void timers.delete(run);
   };
   const unused = async () => Promise.reject(new Error('no request was sent'));
-  const setup = () => ({ models: unused, policy: unused, memories: unused });
+  const setup = () => ({ model: null, models: unused, policy: unused, memories: unused });
   const deps = { version: '1.2.3', log: () => {}, root: cli.folder, cwd: cli.folder, findToolProcess: unused, setup };
   const start: Io['serve'] = async (request, api, settings) => {
     const openMounts = async () => [

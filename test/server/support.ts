@@ -73,6 +73,7 @@ export function defaultOptions(api: Api): ListenOptions {
       },
     },
     setup: async () => ({
+      model: 'script/main',
       models: async () => [{ name: 'script/main' }],
       memories: async () => [{ title: 'a', text: 'b', at: '2026-01-01T00:00:00.000Z' }],
       policy: async (question) => ({ ...question, action: 'allow' }),

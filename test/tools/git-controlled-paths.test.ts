@@ -29,6 +29,16 @@ test.each<[string, Record<string, string>]>([
   ],
   ['a worktree', { '.git': 'gitdir: r/worktrees/w', 'r/worktrees/w/commondir': '../..', 'r/config': '[core]hooksPath=tools/hooks' }],
   ['the configuration of the user', { '.git/config': '', '../outside/.gitconfig': '[core]\n\thooksPath = tools/hooks\n' }],
+  [
+    'a path below the folder of git',
+    { '.git/config': '[include]\npath = %(prefix)/../../../proc/self/cwd/g\n', g: '[core] hooksPath = tools/hooks' },
+  ],
+  ['a path below a home folder', { '.git/config': '[include]\npath = ~root/../proc/self/cwd/g\n', g: '[core] hooksPath = tools/hooks' }],
+  ['a file `.git` with two lines', { '.git': 'gitdir: r\nx\n', 'r\nx/config': '[core]hooksPath=tools/hooks' }],
+  [
+    'a repository at the top beside an empty `.git`',
+    { '.git/x': '', HEAD: '', 'objects/x': '', 'refs/x': '', config: '[core] hooksPath = tools/hooks' },
+  ],
   ['the same, elsewhere', { '.git/config': '', '../outside/.config/git/config': '[core]\n\thooksPath = tools/hooks\n' }],
 ])('the directory of core.hooksPath is protected: %s', async (_, files) => {
   const { workspace, outside } = makeWorkspace();
@@ -51,7 +61,26 @@ test('the write tool protects hooks, included configuration files and hooks at t
 test('a repository above the workspace: paths that it names in the workspace are protected', async () => {
   const { workspace, outside } = makeWorkspace();
   put(dirname(workspace), { '.git/config': '[core] hooksPath = workspace/hooks' });
-  expect(await findGitControlledPaths(realpathSync(workspace), { HOME: outside })).toEqual({ repository: [], configured: ['hooks'] });
+  expect(await findGitControlledPaths(realpathSync(workspace), { HOME: outside })).toEqual({
+    repository: [],
+    configured: ['hooks'],
+    problem: null,
+  });
+});
+
+test.each([
+  ['a configuration that is too large', { '.git/config': `${'# padding\n'.repeat(200_000)}[core] hooksPath = tools` }],
+  [
+    'too many included files',
+    Object.fromEntries(Array.from({ length: 102 }, (_, n) => [n === 0 ? '.git/config' : `.git/c${n}`, `[include] path = c${n + 1}\n`])),
+  ],
+])('nothing is written with %s', async (_, files) => {
+  const { workspace } = makeWorkspace();
+  put(workspace, files);
+  expect(await call(write, workspace, { path: 'tools/x', content: 'x' })).toMatchObject({
+    isError: true,
+    output: expect.stringContaining('nothing is written, because'),
+  });
 });
 
 test('a workspace that is itself a repository is protected', async () => {
@@ -74,7 +103,19 @@ const setting = fc.tuple(
 );
 const line = fc.oneof(
   { weight: 4, arbitrary: setting.map((parts) => `${parts.join('')}\n`) },
-  fc.constantFrom('[core]', '[Include] ', '[a "b\\"]c"]\n', '# [c]\n', '\n', ' \t', 'flag\n', 'flag # c\n', ';\\\n'),
+  fc.constantFrom(
+    '[core]',
+    '[Include] ',
+    '[a "b\\"]c"]\n',
+    '[a.B-c]',
+    '[A.b "C.d"]\n',
+    '# [c]\n',
+    '\n',
+    ' \t',
+    'flag\n',
+    'flag # c\n',
+    ';\\\n',
+  ),
 );
 
 test('the parser finds the same settings as git, in every file that git accepts', { timeout: 60_000 }, () => {
@@ -92,10 +133,11 @@ test('the parser finds the same settings as git, in every file that git accepts'
         .slice(0, -1)
         .map((line) => {
           const [key = '', ...value] = line.split('\n');
-          return { key: `${key.split('.')[0]}.${key.split('.').at(-1)}`, value: value.join('\n') };
+          const [section, ...rest] = key.split('.');
+          return { key: `${section}.${rest.at(-1)}`, subsection: rest.slice(0, -1).join('.'), value: value.join('\n') };
         });
       taken += theirs.length;
-      expect(parseGitConfig(text)).toEqual(theirs);
+      expect(parseGitConfig(text)).toEqual({ settings: theirs, hasUnknownText: false });
     }),
     { numRuns: 400 },
   );

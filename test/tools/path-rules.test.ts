@@ -116,6 +116,23 @@ describe('without a sandbox', () => {
   });
 
   test.each([
+    "git checkout x -- '*.json'",
+    "git restore ':(glob)pack*e.json'",
+    "git restore -s x 'pack?ge.json'",
+    "git stash push -- ':/'",
+  ])('%s asks with `deny write:package.json`, because git expands what it writes', (command) => {
+    expect(decide(command, 'deny write:package.json')).toBe('ask');
+    expect(decide(command)).toBe('allow');
+  });
+
+  test.each(['ln sub/package.json', 'cp --parents package.json .', 'install -d package.json sub'])(
+    '%s names package.json indirectly, which `deny write` finds',
+    (command) => {
+      expect(decide(command, 'deny write:package.json')).toBe('deny');
+    },
+  );
+
+  test.each([
     'cat package.json',
     'sed -n 1,5p package.json',
     'git diff package.json',

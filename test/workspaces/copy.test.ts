@@ -2,6 +2,7 @@
 import {
   chmodSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -200,6 +201,30 @@ describe('a copy of a repository', () => {
     expect(Object.keys(listFiles(made.files)).sort()).toEqual(['.env', '.gitignore', '.worktreeinclude', 'secret/a.pem', 'tracked.txt']);
     writeFileSync(join(made.files, '.env'), 'A=2\n');
     expect(await save(checkouts, made)).toMatchObject({ paths: [], data: { notices: [] } });
+  });
+
+  it.each(['a repository', 'a plain folder'])('leaves out files of %s that have another name, which may be outside', async (kind) => {
+    using sandbox = createSandbox();
+    const files = { '.gitignore': '.env\n', '.worktreeinclude': '.env\n', 'changed.txt': 'committed\n', 'same.txt': 'same\n' };
+    const path = sandbox.repository('work', files);
+    if (kind === 'a plain folder') rmSync(join(path, '.git'), { recursive: true });
+    sandbox.write('outside/secret', 'secret\n');
+    sandbox.write('outside/same', 'same\n');
+    for (const [name, other] of [
+      ['new.txt', 'secret'],
+      ['changed.txt', 'secret'],
+      ['.env', 'secret'],
+      ['same.txt', 'same'],
+    ] as const) {
+      rmSync(join(path, name), { force: true });
+      linkSync(join(sandbox.folder, 'outside', other), join(path, name));
+    }
+    const { prepared, files: copied } = await copy(openCheckouts(sandbox), path);
+    const text = JSON.stringify(listFiles(copied));
+    expect(text).not.toContain('secret');
+    if (kind === 'a repository') expect(listFiles(copied)).toMatchObject({ 'changed.txt': 'file committed\n', 'same.txt': 'file same\n' });
+    expect(prepared.data.notices.join('\n')).toMatch(/left out, because they have several hard links: .*changed\.txt, new\.txt/);
+    expect(prepared.data.notices.join('\n')).toContain('.env');
   });
 
   it('is the base of a copy of its own: the files of the parent as they are', async () => {

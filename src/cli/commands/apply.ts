@@ -1,5 +1,5 @@
 import type { ApplyReport } from '../../api/api.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import { formatPath, sanitizeLine } from '../../text/terminal.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -53,13 +53,13 @@ function print({ applied, conflicts, files, left, completed = [] }: ApplyReport,
     const nothing = completed.length > 0 ? 'nothing more to change' : 'nothing to change';
     const what = files.length === 0 ? nothing : formatPlural(files.length, 'file');
     io.out(`${check ? 'would apply' : 'applied'} ${applied.map(shortId).join(', ')}: ${what}\n`);
-    for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
+    for (const path of files) io.out(`  ${formatPath(path)}\n`);
   }
   for (const { runId, paths } of conflicts) {
     io.out(`conflict: ${shortId(runId)} ${check ? 'would not be' : 'was not'} applied\n`);
-    for (const { path, reason } of paths) io.out(`  ${sanitizeLine(path)} ${sanitizeLine(reason)}\n`);
+    for (const { path, reason } of paths) io.out(`  ${formatPath(path)} ${sanitizeLine(reason)}\n`);
   }
-  for (const path of left) io.out(`left alone, because it changed in the meantime: ${sanitizeLine(path)}\n`);
+  for (const path of left) io.out(`left alone, because it changed in the meantime: ${formatPath(path)}\n`);
 }
 
 /** What earlier commands had begun. */
@@ -67,8 +67,8 @@ export function describeCompleted(completed: NonNullable<ApplyReport['completed'
   return completed
     .flatMap(({ kind, runs, files, left }) => [
       `completed the interrupted ${kind} of ${runs.map(shortId).join(', ')}: ${formatPlural(files.length, 'file')}`,
-      ...files.map((path) => `  ${sanitizeLine(path)}`),
-      ...left.map((path) => `left alone, because it changed in the meantime: ${sanitizeLine(path)}`),
+      ...files.map((path) => `  ${formatPath(path)}`),
+      ...left.map((path) => `left alone, because it changed in the meantime: ${formatPath(path)}`),
     ])
     .map((line) => `${line}\n`)
     .join('');

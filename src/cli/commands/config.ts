@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import { formatPath, sanitizeLine } from '../../text/terminal.ts';
 import { formatTable, paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -63,7 +63,7 @@ function describeSettings(settings: Settings, io: Io): string {
     `${sanitizeLine(owner)}${kind === 'narrowing' ? ' (can only restrict)' : ''}`,
     ...list.map((rule) => `  ${sanitizeLine(rule)}`),
   ]);
-  const files = settings.files.map((file) => `${sanitizeLine(file.path)}${file.found ? '' : ' (does not exist)'}`);
+  const files = settings.files.map((file) => `${formatPath(file.path)}${file.found ? '' : ' (does not exist)'}`);
   const section = (title: string, lines: string[]) =>
     lines.length === 0 ? [] : ['', paint(io.colour.out, 'bold', title), ...lines.map((line) => `  ${line}`)];
   return `${[

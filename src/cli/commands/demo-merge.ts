@@ -1,6 +1,6 @@
 // `retinue demo merge`: three writers with their own copies, their changes, and what can be applied of them.
 import type { Api, ApplyReport } from '../../api/api.ts';
-import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { formatPath, sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { quoteForShell, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
 import type { Io } from '../io.ts';
@@ -53,7 +53,7 @@ function toJson({ runId, paths }: ApplyReport['conflicts'][number]): MergeDemoRe
 function describe({ applied, conflicts }: ApplyReport, children: MergeDemoResult['children']): string {
   const name = (runId: string) => `${shortId(runId)} ${sanitizeLine(children.find((child) => child.runId === runId)?.label ?? '')}`;
   const refused = conflicts.flatMap(({ runId, paths }) =>
-    paths.map(({ path, reason }) => `conflict  ${name(runId)}: ${sanitizeLine(path)} ${reason}`),
+    paths.map(({ path, reason }) => `conflict  ${name(runId)}: ${formatPath(path)} ${reason}`),
   );
   return `${[...applied.map((runId) => `applied   ${name(runId)}`), ...refused].join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 import type { Fact } from '../../contract/fact.ts';
 import type { FileChange } from '../../contract/http.ts';
-import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { formatPath, sanitizeText } from '../../text/terminal.ts';
 import { countCommands, describeWithoutLines, isCutDiff } from '../../views/changes.ts';
 import { formatPlural, shortId } from '../../views/format.ts';
 import { paint, type Style } from '../../views/style.ts';
@@ -89,13 +89,13 @@ function describeEdits(list: FileChange[]): string {
 /** One line per file, with the sums of all its edits. */
 function formatStat(changes: FileChange[], io: Io): string {
   const files = Map.groupBy(changes, ({ path }) => path);
-  const width = Math.max(...[...files.keys()].map((path) => textWidth(sanitizeLine(path))));
+  const width = Math.max(...[...files.keys()].map((path) => textWidth(formatPath(path))));
   const sum = (list: FileChange[], key: 'added' | 'removed') => list.reduce((total, change) => total + change[key], 0);
   const line = (name: string, list: FileChange[]) => {
     const kinds = list.map(describeWithoutLines);
     if (kinds.every((kind) => kind !== null)) return `${padToWidth(name, width)}  ${[...new Set(kinds)].join(', ')}`;
     return `${padToWidth(name, width)}  ${paint(io.colour.out, 'green', `+${sum(list, 'added')}`)} ${paint(io.colour.out, 'red', `-${sum(list, 'removed')}`)}`;
   };
-  const rows = [...files].map(([path, list]) => `${line(sanitizeLine(path), list)}${describeEdits(list)}`);
+  const rows = [...files].map(([path, list]) => `${line(formatPath(path), list)}${describeEdits(list)}`);
   return `${[...rows, `${formatPlural(files.size, 'file')} changed, +${sum(changes, 'added')} -${sum(changes, 'removed')}`].join('\n')}\n`;
 }

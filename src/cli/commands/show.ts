@@ -6,7 +6,7 @@ import type { LiveStep, ModelChange } from '../../contract/view.ts';
 import { formatRule } from '../../rules/policy.ts';
 import { formatEffort } from '../../text/effort.ts';
 import { serverToPublicJson } from '../../text/hide-credentials.ts';
-import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
+import { formatPath, sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { trustWord } from '../../text/verified.ts';
 import { cachedShare } from '../../views/costs.ts';
 import { describeError, describeLimits, describeShortage } from '../../views/describe-fact.ts';
@@ -165,7 +165,7 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
     ...(run.endedAt === null ? section('Servers', describeServers(run.servers)) : []),
     ...section('Notices', run.notices.map(sanitizeLine).join('\n')),
     ...section('Task', sanitizeText(run.brief?.task ?? '')),
-    ...section('Files', (run.brief?.files ?? []).map(sanitizeLine).join('\n')),
+    ...section('Files', (run.brief?.files ?? []).map(formatPath).join('\n')),
     ...section('Summary', sanitizeText(run.outcome?.summary ?? '')),
     ...section('Artifacts', artifacts.join('\n')),
     ...section('Steps', steps.length === 0 ? '' : describeSteps(steps, io)),
@@ -208,7 +208,7 @@ function describePause({ until, reasons }: NonNullable<RunDetail['pause']>, now:
 /** Empty for a diff, whose file is listed too. */
 function describeArtifact({ kind, title, value }: Artifact): string {
   if (kind === 'diff') return '';
-  if (kind === 'path') return `${title ?? 'changed'} ${value}`;
+  if (kind === 'path') return `${title ?? 'changed'} ${formatPath(value)}`;
   return `${kind} ${title ?? value.slice(0, 200)}`;
 }
 

@@ -1,7 +1,7 @@
 import type { Settings, TrustItem } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { markInvisibleLine } from '../../text/invisible.ts';
-import { sanitizeLine } from '../../text/terminal.ts';
+import { formatPath, sanitizeLine } from '../../text/terminal.ts';
 import { formatTable, paint } from '../../views/style.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -63,7 +63,7 @@ async function grantTrust(io: Io, settings: Settings, { json, yes }: { json: boo
   }
   await io.trust.add(open);
   for (const file of open) file.state = 'trusted';
-  io.err(`retinue: trusted until they change: ${open.map(({ path }) => sanitizeLine(path)).join(', ')}\n`);
+  io.err(`retinue: trusted until they change: ${open.map(({ path }) => formatPath(path)).join(', ')}\n`);
   printResult(true);
   return 0;
 }
@@ -71,7 +71,7 @@ async function grantTrust(io: Io, settings: Settings, { json, yes }: { json: boo
 function describeRequests(items: TrustItem[], { workspace, colour }: { workspace: string; colour: boolean }): string {
   const lines = [`These files of ${sanitizeLine(workspace)} ask for settings that need your trust:`];
   for (const { path, state, gives } of items) {
-    lines.push('', paint(colour, 'bold', sanitizeLine(path) + (state === 'changed' ? ' (changed since you trusted it)' : '')));
+    lines.push('', paint(colour, 'bold', formatPath(path) + (state === 'changed' ? ' (changed since you trusted it)' : '')));
     // Marked and not removed: every character of a trusted setting takes effect.
     for (const { what, why } of gives) lines.push(`  ${markInvisibleLine(what)}  ${paint(colour, 'dim', `now: ${sanitizeLine(why)}`)}`);
   }
@@ -83,7 +83,7 @@ async function listTrusted(io: Io, json: boolean): Promise<number> {
   if (json) printJson(io, files);
   else if (files.length === 0) io.err('no file is trusted\n');
   else {
-    const rows = files.map(({ path, at, state }) => [sanitizeLine(path), state, at]);
+    const rows = files.map(({ path, at, state }) => [formatPath(path), state, at]);
     const columns = [{ title: 'FILE' }, { title: 'STATE' }, { title: 'SINCE' }];
     io.out(`${formatTable(columns, rows, { columns: 1000, colour: io.colour.out }).join('\n')}\n`);
   }
@@ -94,7 +94,7 @@ async function revokeTrust(io: Io, workspace: string, json: boolean): Promise<nu
   const files = await io.trust.revoke(workspace);
   if (json) printJson(io, { workspace, revoked: files });
   else if (files.length === 0) io.err(`retinue: no file of ${sanitizeLine(workspace)} was trusted\n`);
-  else io.out(files.map((file) => `no longer trusted: ${sanitizeLine(file)}\n`).join(''));
+  else io.out(files.map((file) => `no longer trusted: ${formatPath(file)}\n`).join(''));
   return 0;
 }
 

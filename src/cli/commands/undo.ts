@@ -1,4 +1,4 @@
-import { sanitizeLine } from '../../text/terminal.ts';
+import { formatPath } from '../../text/terminal.ts';
 import { formatPlural } from '../../views/format.ts';
 import type { Args } from '../args/parse-args.ts';
 import { commonSettings } from '../args/settings-flags.ts';
@@ -34,11 +34,11 @@ async function run(args: Args, io: Io): Promise<number> {
     const done = check ? 'would take back' : 'took back';
     const nothing = completed.length > 0 ? 'there is nothing more to take back\n' : 'there is nothing to take back\n';
     io.out(files.length === 0 ? nothing : `${done} ${formatPlural(files.length, 'file')}\n`);
-    for (const path of files) io.out(`  ${sanitizeLine(path)}\n`);
+    for (const path of files) io.out(`  ${formatPath(path)}\n`);
     for (const path of left) {
       const reason = conflicts.flatMap(({ paths }) => paths).find((each) => each.path === path)?.reason ?? 'has changed since';
       const what = files.includes(path) ? 'taken back in part, because it was changed in between' : `left alone, because it ${reason}`;
-      io.out(`${what}: ${sanitizeLine(path)}\n`);
+      io.out(`${what}: ${formatPath(path)}\n`);
     }
   }
   return left.length === 0 ? 0 : 1;

@@ -23,22 +23,39 @@ import {
   StartResponse,
   VerifyResponse,
 } from '../../contract/http.ts';
-import type { TraceHeaders } from '../../contract/trace-context.ts';
 import { Question } from '../../contract/view.ts';
 import { createCheckPool } from '../check-pool.ts';
 import { HttpFailure } from '../errors.ts';
+import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi } from '../route.ts';
 
 const defaultForkTask = 'Continue with the task from here.';
 
-export function addOrderRoutes(app: App, findApi: FindApi): void {
+export function addOrderRoutes(app: App, findApi: FindApi, { setup }: Pick<ServerOptions, 'setup'>): void {
   const checks = createCheckPool();
+
+  /** The brief of a request. Rejects with `invalid_brief` if it uses more of the machine than the workspace of the server. */
+  async function checkRemote(given: unknown, what: string, workspace: string): Promise<object> {
+    const brief = assertRemote(assertBrief(given, what)) as { model?: unknown; checks?: unknown };
+    const reviewers: { model?: unknown }[] = Array.isArray(brief.checks) ? brief.checks : [];
+    for (const model of [brief.model, ...reviewers.map((check) => check?.model)]) await assertOwnScript(model, workspace);
+    return brief;
+  }
+
+  /** A script is a file, and errors say what is in it. */
+  async function assertOwnScript(model: unknown, workspace: string): Promise<void> {
+    if (typeof model !== 'string' || !model.trimStart().startsWith('script/') || model === (await setup(workspace)).model) return;
+    throw new RetinueError('invalid_brief', 'model: over HTTP the only script is that of the server; leave it out');
+  }
+
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs', role: 'start', status: 201 },
     summary: 'Start a run from a brief',
     // Admission validates the brief, with messages that say what to do.
     ...{ body: z.unknown(), described: StartRequest, response: StartResponse },
-    run: async ({ api, body, trace }) => ({ runId: (await start(api, body, trace)).id }),
+    run: async ({ api, workspace, body, trace }) => ({
+      runId: ignoreOutcome(await api.start(await checkRemote(body, 'the body', workspace), { trace })).id,
+    }),
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/flows', role: 'start', status: 201 },
@@ -50,9 +67,9 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/queue', role: 'start', status: 201 },
     summary: 'Leave a brief to a worker; needs a PostgreSQL database',
     ...{ body: EnqueueRequest.extend({ brief: z.unknown() }), described: EnqueueRequest, response: EnqueueResponse },
-    run: async ({ api, body: { brief, queue, priority, group, startAfter }, trace }) => {
+    run: async ({ api, workspace, body: { brief, queue, priority, group, startAfter }, trace }) => {
       const job = { queue, ...(priority !== undefined && { priority }), ...(group !== undefined && { group }) };
-      return api.enqueue(assertRemote(assertBrief(brief, '`brief`')), {
+      return api.enqueue(await checkRemote(brief, '`brief`', workspace), {
         job: { ...job, ...(startAfter !== undefined && { startAfter }) },
         trace,
       });
@@ -68,9 +85,10 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     ...{ method: 'post', path: '/api/runs/{id}/fork', role: 'start', status: 201 },
     summary: 'Start a new run from a recorded turn of another one',
     ...{ body: ForkRequest, response: StartResponse },
-    run: async ({ api, id, body: { turn, task = defaultForkTask, model }, trace }) => ({
-      runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) }, { trace })).id,
-    }),
+    run: async ({ api, workspace, id, body: { turn, task = defaultForkTask, model }, trace }) => {
+      await assertOwnScript(model, workspace);
+      return { runId: ignoreOutcome(await api.fork(id, { turn, task, ...(model === undefined ? {} : { model }) }, { trace })).id };
+    },
   });
   addRoute(app, findApi, {
     ...{ method: 'post', path: '/api/runs/{id}/cancel', role: 'steer' },
@@ -153,10 +171,6 @@ export function addOrderRoutes(app: App, findApi: FindApi): void {
     response: VerifyResponse,
     run: ({ api, signal }) => checks.run(api, 'verify', (stop) => api.verify(undefined, { signal: stop }), signal),
   });
-}
-
-async function start(api: Api, brief: unknown, trace: TraceHeaders): Promise<{ id: string }> {
-  return ignoreOutcome(await api.start(assertRemote(assertBrief(brief, 'the body')), { trace }));
 }
 
 /** A client of the server may use its workspace, and no other folder of its machine. */

@@ -10,8 +10,9 @@ import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { mayHaveHardLinks } from '../../text/package-files.ts';
 import { describeKind, errorCode, explainFileError, type Refusal, refuse } from '../refusal.ts';
-import { closedAliases, displayPath, isClosed, isUnder, mayHaveHardLinks, pathInside, splitPath } from './paths.ts';
+import { closedAliases, displayPath, isClosed, isUnder, pathInside, splitPath } from './paths.ts';
 
 /** A real path inside the workspace; `root` is the real path of the workspace. The end of the path need not exist. */
 export type LocatedPath = { ok: true; root: string; path: string } | Refusal;

@@ -1,32 +1,49 @@
-// Parses configuration files of git as git does. Invalid lines are skipped, not rejected: finding too many settings is safer than too few.
+// Parses configuration files of git as git does. Invalid lines are skipped: finding too many settings is safer than too few.
 
 export interface GitSetting {
   /** In lower case, with its section but without a subsection: `core.hookspath`, `include.path`. */
   key: string;
+  /** The `origin` of `remote.origin.url`; '' if there is none. */
+  subsection: string;
   value: string;
 }
 
-export function parseGitConfig(text: string): GitSetting[] {
-  const found: GitSetting[] = [];
+export interface GitConfig {
+  settings: GitSetting[];
+  /** Whether a line was skipped that is not a comment, or the text has characters that git may read differently. */
+  hasUnknownText: boolean;
+}
+
+export function parseGitConfig(text: string): GitConfig {
+  const settings: GitSetting[] = [];
   const from = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+  let hasUnknownText = /[^\P{C}\t\n]|[^\P{Z} ]|\uFFFD/u.test(from);
   let section = '';
+  let subsection = '';
   let at = 0;
   while (at < from.length) {
     const rest = from.slice(at);
-    const header = /^\[\s*([\w.-]+)(?:\s+"(?:[^"\\\n]|\\[^\n])*")?\s*\]/.exec(rest);
+    const header = /^\[\s*([\w.-]+)(?:\s+"((?:[^"\\\n]|\\[^\n])*)")?\s*\]/.exec(rest);
     const name = /^([a-z][a-z0-9-]*)[ \t]*(=)?/i.exec(rest);
     if (/^\s/.test(rest)) at += 1;
     else if (header !== null) {
-      section = (header[1] as string).split('.', 1)[0] as string;
+      const [name = '', ...inner] = (header[1] as string).split('.');
+      const quoted = header[2] === undefined ? [] : [header[2].replace(/\\(.)/g, '$1')];
+      section = name;
+      subsection = [...inner.map((each) => each.toLowerCase()), ...quoted].join('.');
       at += header[0].length;
     } else if (name !== null) {
       const begin = at + name[0].length;
+      if (name[2] === undefined) hasUnknownText ||= !/^(\n|$)/.test(from.slice(begin, begin + 1));
       const { value, end } = name[2] === '=' ? parseValue(from, begin) : { value: '', end: findLineEnd(from, begin) };
-      found.push({ key: `${section}.${name[1]}`.toLowerCase(), value });
+      settings.push({ key: `${section}.${name[1]}`.toLowerCase(), subsection, value });
       at = end;
-    } else at = findLineEnd(from, at);
+    } else {
+      hasUnknownText ||= !/^[#;]/.test(rest);
+      at = findLineEnd(from, at);
+    }
   }
-  return found;
+  return { settings, hasUnknownText };
 }
 
 const escapes: Record<string, string> = { n: '\n', t: '\t', b: '\b', '\n': '' };

@@ -1,11 +1,11 @@
-// Paths that git obeys because of its configuration: hooks, included files, repositories outside `.git`.
+// Paths that git obeys because of its configuration: hooks, included files, repositories outside `.git`. Every condition of an include may become true.
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseGitConfig } from './git-config.ts';
 import { pathInside } from './paths.ts';
-import { readStart } from './read-file.ts';
+import { readWhole } from './read-file.ts';
 
 /** Paths inside the workspace, which need not exist. Paths outside are out of reach of tools anyway. */
 export interface GitControlledPaths {
@@ -13,6 +13,8 @@ export interface GitControlledPaths {
   repository: string[];
   /** Paths that the configuration makes git obey: directories of hooks, and included configuration files. */
   configured: string[];
+  /** Why there may be more of them, or null. Tools then write nothing. */
+  problem: string | null;
 }
 
 /** Finds what git obeys in a workspace besides `.git`, according to the configuration of the repository, the user and the system. */
@@ -20,17 +22,30 @@ export async function findGitControlledPaths(
   root: string,
   env: Record<string, string | undefined> = process.env,
 ): Promise<GitControlledPaths> {
-  const { top, own } = await findRepository(root);
-  const pointer = /^gitdir:\s*(.+)$/m.exec(await readText(own))?.[1]?.trim();
-  const directory = pointer === undefined ? own : resolve(top, pointer);
-  const shared = resolve(directory, (await readText(join(directory, 'commondir'))).trim() || '.');
   const home = env.HOME || homedir();
-  const files = [join(shared, 'config'), join(directory, 'config.worktree'), ...configFiles(env, home)];
-  const configured = await readConfiguredPaths(files, { root, top, home });
-  const repository = await realPathsInside(root, own === top ? bareNames.map((name) => join(top, name)) : [directory, shared]);
-  const isApart = (path: string) => !repository.some((other) => path === other || path.startsWith(`${other}/`));
-  return { repository, configured: (await realPathsInside(root, configured)).filter(isApart) };
+  const repositories = await findRepositories(root);
+  const top = repositories[0]?.top ?? root;
+  const folders: string[] = [];
+  const files = configFiles(env, home);
+  try {
+    for (const { top, own } of repositories) {
+      const pointer = /^gitdir:\s*([\s\S]+?)[\r\n]*$/.exec(await readText(own))?.[1];
+      const directory = pointer === undefined ? own : resolve(top, pointer);
+      const shared = resolve(directory, (await readText(join(directory, 'commondir'))).replace(/[\r\n]+$/, '') || '.');
+      files.unshift(join(shared, 'config'), join(directory, 'config.worktree'));
+      folders.push(...(own === top ? bareNames.map((name) => join(top, name)) : [directory, shared]));
+    }
+    const configured = await readConfiguredPaths(files, { root, top, home });
+    const repository = await realPathsInside(root, folders);
+    const isApart = (path: string) => !repository.some((other) => path === other || path.startsWith(`${other}/`));
+    return { repository, configured: (await realPathsInside(root, configured)).filter(isApart), problem: null };
+  } catch (error) {
+    if (error instanceof UnknownConfiguration) return { repository: [], configured: [], problem: error.message };
+    throw error;
+  }
 }
+
+class UnknownConfiguration extends Error {}
 
 /** The files that make a directory a repository or configure git in it. */
 const bareNames = 'HEAD config config.worktree commondir hooks info modules objects packed-refs refs worktrees'.split(' ');
@@ -40,13 +55,20 @@ const hookNames = (
   'pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout reference-transaction sendemail-validate update'
 ).split(' ');
 
-/** The repository that git would find from the workspace upwards: `top` is the working tree, `own` its `.git` or the bare repository itself. */
-async function findRepository(root: string): Promise<{ top: string; own: string }> {
+/**
+ * What git may take for its repository, from the workspace upwards: `top` is the working tree, `own` its `.git` or the bare repository itself. A `.git`
+ * that is not valid leaves the choice to git.
+ */
+async function findRepositories(root: string): Promise<{ top: string; own: string }[]> {
+  const found: { top: string; own: string }[] = [];
   for (let top = root; ; top = dirname(top)) {
-    if (await exists(join(top, '.git'))) return { top, own: join(top, '.git') };
-    const parts = await Promise.all(['HEAD', 'objects', 'refs'].map((name) => exists(join(top, name))));
-    if (parts.every(Boolean)) return { top, own: top };
-    if (dirname(top) === top) return { top: root, own: join(root, '.git') };
+    const own = join(top, '.git');
+    if (await exists(own)) found.push({ top, own });
+    const [head, common, ...parts] = await Promise.all(['HEAD', 'commondir', 'objects', 'refs'].map((name) => exists(join(top, name))));
+    const isBare = head && (common || parts.every(Boolean));
+    if (isBare) found.push({ top, own: top });
+    if (isBare || (await exists(join(own, 'HEAD'))) || (await isFile(own))) return found;
+    if (dirname(top) === top) return found.length > 0 ? found : [{ top: root, own: join(root, '.git') }];
   }
 }
 
@@ -62,18 +84,36 @@ const maxFiles = 100;
 async function readConfiguredPaths(files: string[], { root, top, home }: { root: string; top: string; home: string }): Promise<string[]> {
   const todo = [...new Set(files)];
   const hooks: string[] = [];
-  for (let n = 0; n < todo.length && n < maxFiles; n++) {
+  for (let n = 0; n < todo.length; n++) {
+    if (n >= maxFiles) throw new UnknownConfiguration('the configuration of git includes too many files');
     const file = todo[n] as string;
-    for (const { key, value } of parseGitConfig(await readText(file))) {
-      if (value === '') continue;
-      const path = value.replace(/^~(?=\/|$)/, home);
-      if (key === 'core.hookspath') hooks.push(resolve(top, path));
-      const included = /^include(if)?\.path$/.test(key) ? resolve(dirname(file), path) : null;
-      if (included !== null && !todo.includes(included)) todo.push(included);
+    for (const { key, value } of parseGitConfig(await readText(file)).settings) {
+      const isHooks = key === 'core.hookspath';
+      if (value === '' || (!isHooks && !/^include(if)?\.path$/.test(key))) continue;
+      for (const path of expandPath(value, isHooks ? top : dirname(file), { top, home }))
+        if (isHooks) hooks.push(path);
+        else if (!todo.includes(path)) todo.push(path);
     }
   }
   // If the workspace itself is the directory of hooks, only the names of hooks can be protected.
   return [...hooks.flatMap((path) => (path === root ? hookNames.map((name) => join(root, name)) : path)), ...todo];
+}
+
+/** Where git is usually installed, for `%(prefix)/`. */
+const prefixes = ['/usr', '/usr/local', '/opt/homebrew'];
+
+/** What a path of the configuration may mean: relative to `base`, to a home folder or to the folder of git. Git works in `top`. */
+function expandPath(value: string, base: string, { top, home }: { top: string; home: string }): string[] {
+  const [, user, rest = ''] = /^~([^/]*)(.*)$/s.exec(value) ?? [];
+  const prefixed = /^%\(prefix\)\/(.*)$/s.exec(value)?.[1];
+  const homes = user === '' ? [home] : [`/home/${user}`, `/${user}`, `/Users/${user}`];
+  const paths =
+    prefixed !== undefined
+      ? prefixes.map((each) => join(each, prefixed))
+      : user === undefined
+        ? [value]
+        : homes.map((each) => `${each}${rest}`);
+  return paths.map((path) => resolve(base, path).replace(/^\/proc\/(?:self|thread-self)\/cwd(?=\/|$)/, top));
 }
 
 async function realPathsInside(root: string, paths: string[]): Promise<string[]> {
@@ -89,6 +129,13 @@ async function resolveExisting(path: string): Promise<string> {
   return real ?? (dirname(path) === path ? path : join(await resolveExisting(dirname(path)), basename(path)));
 }
 
+async function isFile(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
+}
+
 async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -98,16 +145,19 @@ async function exists(path: string): Promise<boolean> {
 
 const maxBytes = 1024 ** 2;
 
-/** The beginning of a file; '' if it does not exist or cannot be read, in which case git cannot obey it either. */
+/** '' if it does not exist or cannot be read, in which case git cannot obey it either. */
 async function readText(path: string): Promise<string> {
   let file: FileHandle | null = null;
+  let content: Buffer | null;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = await file.stat();
-    return stats.isFile() ? (await readStart(file, Math.min(stats.size, maxBytes))).toString('utf8') : '';
+    if (!(await file.stat()).isFile()) return '';
+    content = await readWhole(file, maxBytes);
   } catch {
     return '';
   } finally {
     await file?.close();
   }
+  if (content === null) throw new UnknownConfiguration(`${path}, which git obeys, has more than ${maxBytes / 1024 ** 2} MiB`);
+  return content.toString('utf8');
 }

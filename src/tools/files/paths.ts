@@ -46,14 +46,6 @@ export function isProtected(path: string): boolean {
   return protectedNamePattern.test(path) || protectedPaths.some((top) => isUnder(path, top));
 }
 
-/** Where package managers put hard links to files in their own store. */
-const packageDirectories = /(?:^|\/)(?:node_modules|site-packages)\//;
-
-/** Whether tools may read a file at `path` that has several hard links. Elsewhere its other name may be outside the workspace. */
-export function mayHaveHardLinks(path: string): boolean {
-  return packageDirectories.test(path);
-}
-
 /** Whether `path` is `top` or below it, comparing names as loosely as any file system does. */
 export function isUnder(path: string, top: string): boolean {
   const names = splitPath(path);

@@ -13,7 +13,7 @@ import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
 import { entryPath, isAliasOf, type LocatedPath, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
 import { createDiff } from './diff.ts';
 import { hashContent, hashFile, lastSeenVersion, maxHashedBytes } from './file-version.ts';
-import { findGitControlledPaths } from './git-controlled-paths.ts';
+import { findGitControlledPaths, type GitControlledPaths } from './git-controlled-paths.ts';
 import { openedSubjects } from './path-subjects.ts';
 import { displayPath, isProtected, isUnder, pathInside, protectedAliases } from './paths.ts';
 import { readWhole } from './read-file.ts';
@@ -59,7 +59,9 @@ export async function locateWriteTarget(workspace: string, asked: string): Promi
   if (!located.ok) return located;
   const { root, path } = located;
   const plain = pathInside([root, workspace], asked) ?? path;
-  const isClosedToWriting = isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path));
+  const controlled = await findGitControlledPaths(root);
+  if (controlled.problem !== null) return refuse(`nothing is written, because ${controlled.problem}`);
+  const isClosedToWriting = isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path, controlled));
   if (!isClosedToWriting) return located;
   return refuse(
     `${displayPath(plain)} is protected: tools may not change settings, hooks or agent definitions that the user's programs load`,
@@ -67,9 +69,8 @@ export async function locateWriteTarget(workspace: string, asked: string): Promi
 }
 
 /** Whether a real path is protected because of links or of git's configuration. */
-async function isProtectedTarget(root: string, path: string): Promise<boolean> {
+async function isProtectedTarget(root: string, path: string, { repository, configured }: GitControlledPaths): Promise<boolean> {
   if (await isAliasOf(root, path, protectedAliases)) return true;
-  const { repository, configured } = await findGitControlledPaths(root);
   return [...repository, ...configured].some((top) => isUnder(path, top));
 }
 

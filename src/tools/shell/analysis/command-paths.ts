@@ -21,12 +21,17 @@ export interface PathScope {
   bases: string[];
   /** Whether the command line changes the directory. */
   changesDirectory: boolean;
+  /** Whether the command line starts one command, once. */
+  isSingleCommand: boolean;
   /** Whether the command runs in a sandbox, which enforces rules about paths and contains programs that git starts. */
   isConfined: boolean;
 }
 
 /** `directories`: the targets of its `cd` commands, in order. */
-export function createPathScope(workspace: string, directories: string[], isConfined: boolean): PathScope {
+export function createPathScope(
+  workspace: string,
+  { directories, ...command }: { directories: string[] } & Pick<PathScope, 'isSingleCommand' | 'isConfined'>,
+): PathScope {
   let real = workspace;
   try {
     real = realpathSync(workspace);
@@ -34,7 +39,7 @@ export function createPathScope(workspace: string, directories: string[], isConf
     // A workspace that does not exist: no command can be started in it.
   }
   const roots = [...new Set([workspace, real])];
-  return { workspace, roots, bases: directories.reduce(enterDirectory, [real]), changesDirectory: directories.length > 0, isConfined };
+  return { workspace, roots, bases: directories.reduce(enterDirectory, [real]), changesDirectory: directories.length > 0, ...command };
 }
 
 export function isDevice(path: string): boolean {

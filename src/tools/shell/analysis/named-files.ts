@@ -36,7 +36,8 @@ export function literalStart({ text, bare, mask }: ShellWord): string {
 }
 
 /** The paths that a pattern matches now; null if there are too many names to compare. */
-function matchNames({ text, mask }: ShellWord, { bases, roots }: PathScope): string[] | null {
+function matchNames({ text, mask }: ShellWord, scope: PathScope): string[] | null {
+  const { bases, roots } = scope;
   const state = { left: maxEntries };
   const found: string[] = [];
   for (const base of bases) {
@@ -55,9 +56,7 @@ function matchNames({ text, mask }: ShellWord, { bases, roots }: PathScope): str
     }
     found.push(...folders);
   }
-  return found.flatMap((path) =>
-    findTargets(path, { workspace: roots[0] as string, roots, bases, changesDirectory: false, isConfined: false }),
-  );
+  return found.flatMap((path) => findTargets(path, { ...scope, workspace: roots[0] as string }));
 }
 
 function matchEntries(

@@ -7,6 +7,7 @@ import { isUnsafeFlag } from './flags.ts';
 import { findNamedFiles } from './named-files.ts';
 import { findOperands, type Program, splitList } from './programs/program.ts';
 import type { ShellWord } from './read-word.ts';
+import { hasPathspecMagic } from './written-files.ts';
 
 /** They write nothing that their words name, unless a flag in their table says otherwise. */
 const readers = new Set(
@@ -45,7 +46,10 @@ export function findPossibleWrites(words: readonly ShellWord[], { program, base,
   );
   // With such flags these programs certainly write; a list of tools without `write` counts then too.
   const isCertain = ['sed', 'sort', 'uniq', 'dd'].includes(base);
-  return [...any, ...named.map(isCertain ? toWrite : toPossibleWrite)];
+  // Git expands some operands itself.
+  const expands = base === 'git' && rest.some(({ text }) => hasPathspecMagic(text));
+  const expanded: Subject[] = expands ? [{ text: words.map(({ text }) => text).join(' '), ...possible, known: '' }] : [];
+  return [...any, ...expanded, ...named.map(isCertain ? toWrite : toPossibleWrite)];
 }
 
 const possible = { alias: true, tool: 'write', possible: true } as const;

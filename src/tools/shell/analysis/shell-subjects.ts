@@ -59,11 +59,11 @@ function readSubjects(command: string, state: ReadingState): Subject[] {
   if (lines.size > maxLines) denyCommand('has too many command lines inside it', 'write it more simply');
   const script = readScript(command);
   const moves = script.commands.filter(({ words }) => /^(cd|pushd|popd)$/.test(words[0]?.text ?? ''));
-  const scope = createPathScope(
-    workspace,
-    moves.map(({ words }) => words[1]?.text ?? '.'),
+  const scope = createPathScope(workspace, {
+    directories: moves.map(({ words }) => words[1]?.text ?? '.'),
+    isSingleCommand: script.commands.length === 1 && !/\b(for|select|while|until)\b/.test(command),
     isConfined,
-  );
+  });
   const judged = script.commands.map((each) => judgeCommand(each, scope));
   const subjects = [
     ...judged.flatMap((each) => each.subjects),

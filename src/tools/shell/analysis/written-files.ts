@@ -14,10 +14,14 @@ export function findWrittenFiles(words: ShellWord[], program: Program): string[]
   const last = paths.at(-1);
   if (last === undefined) return [];
   const sources = paths.slice(0, -1);
+  const name = basename(words[0]?.text ?? '');
+  // A link to a single operand is created in the current directory.
+  if (name === 'ln' && paths.length === 1) return [last, basename(last)];
   const isMove = words.some(({ text }, index) => index < 2 && basename(text) === 'mv');
   const folders = findTargetFolders(words);
+  // With `--parents` the folders of a source are created too.
   const copied = [last, ...folders].flatMap((folder) =>
-    (folders.length > 0 ? paths : sources).map((path) => `${folder}/${basename(path)}`),
+    (folders.length > 0 ? paths : sources).flatMap((path) => [`${folder}/${basename(path)}`, `${folder}/${path}`]),
   );
   return [last, ...(isMove ? paths : []), ...copied];
 }
@@ -36,6 +40,8 @@ export function findWriteHazard(words: ShellWord[], program: Program, scope: Pat
   const written = writtenOperands(words, program);
   if (written === null) return null;
   const unknown = written.paths.find(({ literal, text }) => !literal && !/^(\.\/)?[^*?[./][^*?[/]*\//.test(text) && !/^[<>]\(/.test(text));
+  const pathspec = written.paths.find((word) => isPathspec(words, word));
+  if (pathspec) return `which files \`${pathspec.text}\` matches is unknown`;
   if (unknown) return `which files \`${unknown.text}\` matches is unknown`;
   const sources = written.which === 'last' ? written.paths.slice(0, -1) : [];
   const last = written.paths.at(-1)?.text ?? '';
@@ -52,6 +58,20 @@ export function findWriteHazard(words: ShellWord[], program: Program, scope: Pat
     for (const each of findTargets(path, scope)) if (isProtected(each) || containsProtected(each)) return `\`${path}\` is protected`;
   }
   return null;
+}
+
+/** Whether git expands an operand itself. A pattern below a folder stays there. */
+function isPathspec(words: readonly ShellWord[], { text }: ShellWord): boolean {
+  return isGit(words) && hasPathspecMagic(text) && !/^(\.\/)?[^*?[\\.:/][^*?[\\/]*\/(?!.*\.\.)/.test(text);
+}
+
+/** Whether git does not take an operand literally. */
+export function hasPathspecMagic(text: string): boolean {
+  return text.startsWith(':') || /[*?[\\]/.test(text);
+}
+
+function isGit([name]: readonly ShellWord[]): boolean {
+  return basename(name?.text ?? '') === 'git';
 }
 
 /** Writing, moving or removing a directory affects the protected paths in it. */

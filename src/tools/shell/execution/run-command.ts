@@ -64,7 +64,8 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   const shown = await findShown(request);
   if (!shown.ok) return shown;
   const git = isAllowed('git');
-  const { repository, configured } = await findGitControlledPaths(cwd);
+  const { repository, configured, problem } = await findGitControlledPaths(cwd);
+  if (problem !== null && writable) return refuse(`the command was not started, because ${problem}`);
   const named = await findProtectedNames(cwd);
   const protect = [...protectedPaths, ...named, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
   const hide = [...closedAliases, ...unreadable.paths];

@@ -233,6 +233,6 @@ export const gitSubcommands: ReadonlySet<string> = new Set(
 /** Flags of git itself, before the subcommand. */
 export const gitFlags = new Set(
   splitList(
-    '--no-pager -P --version -v --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice',
+    '--no-pager -P --version -v --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --no-replace-objects --no-lazy-fetch --no-advice',
   ),
 );

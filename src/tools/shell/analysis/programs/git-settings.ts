@@ -1,92 +1,123 @@
-// Programs that the configuration of a repository makes git start: filters, text conversions, hooks. A repository may come from anywhere, and outside a
-// sandbox such a program runs as the user. The user's own and the system's configuration are trusted.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+// Programs that a repository makes git start: filters, text conversions, hooks, commands of an unfinished rebase. A repository may come from anywhere, and
+// outside a sandbox such a program runs as the user. The user's own and the system's configuration are trusted.
+//
+// Nothing is started to find out. A repository that is not understood exactly counts as one that starts programs: another place than git would look in,
+// a setting that is not known to be harmless, an included file, a configuration that is too large.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type GitSetting, parseGitConfig } from '../../../files/git-config.ts';
 import { isExecutable } from '../../environment.ts';
 import type { PathScope } from '../command-paths.ts';
+import type { ShellWord } from '../read-word.ts';
 import { gitCommands, isChangingCommand } from './git-commands.ts';
+import { isPartialClone, mayStartProgram, type SettingUse } from './git-known-settings.ts';
+import { bringsCommits, findNestedRepositories } from './git-nested.ts';
+import { type FoundRepository, findRepository, type GitRepository, isSameFolder, lstat, readFileOrNull, stat } from './git-repository.ts';
 
-const maxFiles = 20;
-const maxBytes = 1024 * 1024;
+const maxConfigBytes = 1024 * 1024;
 
-/** Keys without their subsection, by the commands that use them. */
-const usedByAll =
-  /^(diff\.(textconv|command|external)|filter\.(clean|smudge|process)|merge\.driver|core\.(fsmonitor|pager|worktree)|gpg\.program|interactive\.difffilter)$/;
-const usedByRemotes =
-  /^(core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.helper|remote\.(uploadpack|receivepack|vcs)|url\.(push)?insteadof|protocol\.allow)$/;
-const usedByChanges = /^(core\.(editor|hookspath)|sequence\.editor|trailer\.(command|cmd))$/;
-/** A partial clone fetches missing objects in any command. */
-const promisor = /^(remote\.(promisor|partialclonefilter)|extensions\.partialclone)$/;
-
-const booleans = /^(true|false|yes|no|on|off|0|1|)$/i;
-const largeFiles = /^git[ -]lfs (clean -- %f|smudge (--skip )?-- %f|filter-process( --skip)?)$/;
-
-/** Returns which setting or hook of the repository may start a program, or null. */
-export function findGitProgram(subcommand: string, { roots }: PathScope): string | null {
-  const repository = findRepository(roots.at(-1) as string);
+/** Returns why this git command may start a program of the repository, or null. `rest`: its words after the subcommand. */
+export function findGitProgram(subcommand: string, rest: readonly ShellWord[], { roots, isSingleCommand }: PathScope): string | null {
+  const folder = roots.at(-1) as string;
+  const { repository, problem } = findRepository(folder);
+  if (problem !== null) return describeUncertain(problem);
   if (repository === null) return null;
-  const settings = readSettings([join(repository, 'config'), join(repository, 'config.worktree')]);
-  const changes = isChangingCommand(subcommand);
-  const usesRemote = gitCommands.get(subcommand)?.usesRemote === true || settings.some(({ key }) => promisor.test(key));
-  const isUsed = ({ key, value }: GitSetting) =>
-    (usedByAll.test(key) || (usesRemote && usedByRemotes.test(key)) || (changes && usedByChanges.test(key))) && !isHarmless(key, value);
-  const found = settings.find(isUsed);
-  if (found) return `the repository sets \`${found.key}\`, which can make git start a program`;
-  const hook = findHooks(join(repository, 'hooks')).find((name) => changes || name === 'post-index-change');
+  if (!isSingleCommand && repository.top !== folder && bringsCommits(subcommand))
+    return 'it can make the workspace a repository of its own for the next command; run it alone';
+  const remote = gitCommands.get(subcommand)?.usesRemote === true;
+  const use = { remote, changes: isChangingCommand(subcommand) };
+  const own = findProblem(repository, use) ?? findRebaseProgram(subcommand, rest, repository);
+  if (own !== null) return own;
+  const nested = findNestedRepositories(repository, { folder, subcommand, rest, remote });
+  if (nested.problem !== null) return nested.problem;
+  for (const { path, found } of nested.repositories) {
+    const inside = checkNested(found, use);
+    if (inside !== null) return `in the nested repository \`${path}\`, ${inside}`;
+  }
+  return null;
+}
+
+function checkNested({ repository, problem }: FoundRepository, { remote }: SettingUse): string | null {
+  if (problem !== null) return describeUncertain(problem);
+  // Git reads its state, and fetches into it.
+  return repository && findProblem(repository, { remote, changes: remote });
+}
+
+function describeUncertain(problem: string): string {
+  return `${problem}, so it is uncertain which settings git uses`;
+}
+
+function findProblem(repository: GitRepository, { remote, changes }: SettingUse): string | null {
+  const settings = readSettings(repository);
+  if (typeof settings === 'string') return settings;
+  const use = { remote: remote || isPartialClone(settings), changes };
+  const found = settings.find((each) =>
+    each.key === 'core.worktree' ? !isOwnFolder(each.value, repository) : mayStartProgram(each, use, settings),
+  );
+  if (found) return `the repository sets \`${found.key}\`, which may make git start a program`;
+  if (use.remote && namesOtherRepositories(repository)) return 'the repository names other repositories of this machine in its files';
+  const hook = findHooks(join(repository.shared, 'hooks')).find((name) => changes || name === 'post-index-change');
   return hook === undefined ? null : `the repository has the hook \`${hook}\`, which git would start`;
 }
 
-function isHarmless(key: string, value: string): boolean {
-  if (value === '') return true;
-  if (key === 'core.fsmonitor') return booleans.test(value);
-  return key.startsWith('filter.') && largeFiles.test(value);
-}
-
-/** The folder with the configuration that git would use in `folder`; null if there is no repository. */
-function findRepository(folder: string): string | null {
-  for (let top = folder; ; top = dirname(top)) {
-    const own = join(top, '.git');
-    if (existsSync(own)) {
-      const pointer = /^gitdir:\s*(.+)$/m.exec(readText(own))?.[1]?.trim();
-      const directory = pointer === undefined ? own : resolve(top, pointer);
-      return resolve(directory, readText(join(directory, 'commondir')).trim() || '.');
-    }
-    if (['HEAD', 'objects', 'refs'].every((name) => existsSync(join(top, name)))) return top;
-    if (dirname(top) === top) return null;
-  }
-}
-
-/** Follows every include, whatever its condition. */
-function readSettings(files: string[]): GitSetting[] {
-  const todo = [...files];
+/** Why they cannot be read if git might read them. */
+function readSettings({ own, shared }: GitRepository): GitSetting[] | string {
   const found: GitSetting[] = [];
-  for (let n = 0; n < todo.length && n < maxFiles; n++) {
-    const file = todo[n] as string;
-    for (const setting of parseGitConfig(readText(file))) {
-      found.push(setting);
-      if (!/^include(if)?\.path$/.test(setting.key)) continue;
-      const included = resolve(dirname(file), setting.value);
-      if (!todo.includes(included)) todo.push(included);
-    }
+  for (const file of new Set([join(shared, 'config'), join(own, 'config.worktree')])) {
+    if (lstat(file) === null) continue;
+    const size = stat(file)?.size ?? Number.POSITIVE_INFINITY;
+    const text = size > maxConfigBytes ? null : readFileOrNull(file);
+    if (text === null) return "the repository's configuration is too large or cannot be read";
+    const { settings, hasUnknownText } = parseGitConfig(text);
+    if (hasUnknownText) return "the repository's configuration has text that is not understood";
+    found.push(...settings);
   }
   return found;
 }
 
+/** A submodule names its own folder. */
+function isOwnFolder(worktree: string, { top, own }: GitRepository): boolean {
+  if (top === own) return true;
+  return worktree !== '' && isSameFolder(worktree.startsWith('/') ? worktree : `${own}/${worktree}`, top);
+}
+
+/** Old kinds of files with addresses of remotes, and repositories whose objects are shared, in which git lists the branches. */
+function namesOtherRepositories({ shared }: GitRepository): boolean {
+  const isFilled = (name: string) => readNames(join(shared, name)).length > 0;
+  return isFilled('remotes') || isFilled('branches') || lstat(join(shared, 'objects/info/alternates')) !== null;
+}
+
 function findHooks(folder: string): string[] {
+  return readNames(folder).filter((name) => !name.includes('.') && isExecutable(join(folder, name)));
+}
+
+function readNames(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => !name.includes('.') && isExecutable(join(folder, name)));
+    return readdirSync(folder);
   } catch {
     return [];
   }
 }
 
-/** '' for a missing or special file, which git cannot use either. */
-function readText(file: string): string {
+/** Steps of a rebase that start nothing but git itself and the user's editor. */
+const plainStep = /^(#|$|(pick|p|reword|r|edit|e|squash|s|fixup|f|drop|d|label|l|reset|t|merge|m|break|b|noop|update-ref|u)(\s|$))/;
+const plainStrategy = /^(ort|recursive|resolve|ours|octopus|subtree)?\n?$/;
+
+/** An unfinished rebase has its remaining steps in a file, and a step may be any command. */
+function findRebaseProgram(subcommand: string, rest: readonly ShellWord[], { own }: GitRepository): string | null {
+  if (subcommand !== 'rebase' || !rest.some(({ text }) => /^--(continue|skip)$/.test(text))) return null;
+  const folder = join(own, 'rebase-merge');
+  const steps = readState(join(folder, 'git-rebase-todo'))?.split('\n');
+  const isPlain = steps?.every((line) => plainStep.test(line.trim())) && plainStrategy.test(readState(join(folder, 'strategy')) ?? '?');
+  return isPlain ? null : 'the unfinished rebase may execute commands';
+}
+
+/** '' for a missing file, null for one that cannot be read. */
+function readState(file: string): string | null {
+  if (lstat(file) === null) return '';
   try {
-    const stats = statSync(file);
-    return stats.isFile() ? readFileSync(file).subarray(0, maxBytes).toString('utf8') : '';
+    return stat(file)?.isFile() ? readFileSync(file, 'utf8') : null;
   } catch {
-    return '';
+    return null;
   }
 }

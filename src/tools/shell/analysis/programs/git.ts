@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { PathScope } from '../command-paths.ts';
 import type { ShellWord } from '../read-word.ts';
 import { type GitCommand, gitCommands, gitFlags, gitSubcommands } from './git-commands.ts';
+import { findRepository } from './git-repository.ts';
 import { findGitProgram } from './git-settings.ts';
 import { findOperands, type Program, splitList, type WrittenOperands } from './program.ts';
 
@@ -38,7 +39,7 @@ function checkGit(words: ShellWord[], scope: PathScope): string | null {
     return `\`git ${name} ${first}\` is not known to be harmless`;
   if (known.usesRemote && named.some(({ text }) => unsafeRemote.test(text) || isLocalRepository(text, scope)))
     return 'a local repository, and some addresses, can make git start programs';
-  return scope.isConfined ? null : findGitProgram(name, scope);
+  return scope.isConfined ? null : findGitProgram(name, rest, scope);
 }
 
 function findSubcommand(words: ShellWord[]): number {
@@ -73,7 +74,9 @@ function isReadOnlyConfig(rest: ShellWord[]): boolean {
 }
 
 /** A directory used as a remote has configuration and hooks of its own. Git also tries the name with `.git` appended. */
-function isLocalRepository(text: string, { bases }: PathScope): boolean {
+function isLocalRepository(text: string, { bases, isConfined }: PathScope): boolean {
   if (/^[./~]/.test(text)) return true;
-  return bases.some((base) => existsSync(`${base}/${text}`) || existsSync(`${base}/${text}.git`));
+  // Git changes to the top of the working tree before it looks.
+  const top = isConfined ? undefined : findRepository(bases[0] as string).repository?.top;
+  return [...bases, ...(top === undefined ? [] : [top])].some((base) => existsSync(`${base}/${text}`) || existsSync(`${base}/${text}.git`));
 }

@@ -85,7 +85,7 @@ export const launchers: Record<string, Program> = {
   '.': sourcing,
   env: { ...wrapper, codeAt: 'split' },
   find: {
-    unsafeWords: splitList('-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from'),
+    unsafeWords: splitList('-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls -files0-from -D'),
     runsItsArguments: true,
     textFlags: splitList('-name -iname -path -ipath -regex -iregex -wholename -printf'),
   },

@@ -1,5 +1,6 @@
 // Programs with a language of their own in their arguments: tar, sed, awk. Only scripts known to be harmless pass.
 import type { ShellWord } from '../read-word.ts';
+import { isPlainSedScript } from './sed-script.ts';
 
 /** Only listing passes: packing and unpacking write files, many flags start programs, and so does an archive on another machine (`host:file`). */
 export function checkTar(words: ShellWord[]): string | null {
@@ -20,12 +21,7 @@ export function checkSed(words: ShellWord[]): string | null {
   }
   const script = rest.find(({ text }) => !text.startsWith('-'));
   if (script === undefined) return null;
-  const address = '(?:\\d+|\\$|/[^/\\\\]*/)(?:[,~+](?:\\d+|\\$|/[^/\\\\]*/))?!?';
-  const replace =
-    '(?:s/[^/\\\\]*(?:\\\\[^\\n][^/\\\\]*)*/[^/\\\\]*(?:\\\\[^\\n][^/\\\\]*)*/[gpI\\d]*|s([|#,])[^|#,\\\\/\\n]*\\1[^|#,\\\\\\n]*\\1[gpI\\d]*)';
-  const command = `(?:(?:${address})? *(?:[pdq=]|${replace}))`;
-  const isPlain =
-    script.literal && script.text.length <= 500 && new RegExp(`^(?:${command};? *)+$`).test(script.text) && !/[\n\r]/.test(script.text);
+  const isPlain = script.literal && isPlainSedScript(script.text);
   return isPlain ? null : 'sed can write files and start programs, and this script is not known to be harmless';
 }
 
@@ -39,7 +35,7 @@ export function checkAwk(words: ShellWord[]): string | null {
   if (rest.slice(at + 1).some(({ text }) => text.startsWith('-') || /^\w+=/.test(text)))
     return 'its variables and flags change what it does';
   if (!script.literal) return 'its program is known only when it runs';
-  if (/system|getline|[|>@]|close|ENVIRON|ARGV|SYMTAB|FUNCTAB|PROCINFO|print\s*<|include|load|\\/.test(script.text))
+  if (/system|getline|[|>@]|close|ENVIRON|ARGV|SYMTAB|FUNCTAB|PROCINFO|extension|print\s*<|include|load|\\/.test(script.text))
     return 'it can start programs and write files';
   return null;
 }
