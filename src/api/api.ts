@@ -182,7 +182,10 @@ export interface Api {
   /** Leaves what this process drives for another one to continue. */
   drain(reason: string): Promise<void>;
   cancel(ids: string[], reason: string): Promise<Cancelled[]>;
-  /** Sends a message to a live run of any process; a finished run gets a follow-up, as a new run of this process. */
+  /**
+   * Sends a message to a live run of any process; a finished run gets a follow-up, as a new run of this process. `kept`: the process of the run died before
+   * it read the message; the run reads it when it is resumed, so do not send it again.
+   */
   message(
     id: string,
     text: string,
@@ -191,7 +194,7 @@ export interface Api {
      * caller, for a follow-up.
      */
     options?: { rules?: string[]; followUp?: boolean } & Pick<BriefOptions, 'trace'>,
-  ): Promise<{ kind: 'sent' } | { kind: 'continued'; handle: RunHandle }>;
+  ): Promise<{ kind: 'sent' | 'kept' } | { kind: 'continued'; handle: RunHandle }>;
   /**
    * Replaces the conversation of a live run by a summary before its next turn. `kept`: no process drives the run; it is compacted when it is resumed. Rejects
    * with `parent_ended` if it has ended, and with `usage` if it cannot be compacted.

@@ -182,7 +182,7 @@ export interface Io {
   /** RETINUE_SERVER; null without one, and for commands that work only on this machine. */
   serverUrl: string | null;
   /** A client with the user's token. Rejects with `usage` if there is none, or if the address cannot be used. */
-  connect(server: ServerChoice): Promise<Client>;
+  connect(server: ServerChoice, warn?: (message: string) => void): Promise<Client>;
   /** Rejects with `unknown_dialect`. */
   dialect(name: string | undefined, settings: Settings): Promise<Dialect>;
   /** Resolves when the client has disconnected and everything is closed. */

@@ -98,7 +98,7 @@ export function createRemoteApi(client: Client, { agents }: RemoteApiOptions): A
     cancel: (ids, reason) => Promise.all(ids.map((id) => client.cancel(id, { reason }))),
     async message(id, text, { rules = [], trace } = {}) {
       const { kind, runId } = await client.message(id, { text, ...(rules.length === 0 ? {} : { rules }) }, trace);
-      return kind === 'sent' ? { kind } : { kind, handle: runs.follow(runId) };
+      return kind === 'continued' ? { kind, handle: runs.follow(runId) } : { kind };
     },
     compact: (id) => client.compact(id),
     questions: async () => (await client.questions()).map(remember),

@@ -12,6 +12,9 @@ export const ContentPart = z.discriminatedUnion('type', [
 ]);
 export type ContentPart = z.infer<typeof ContentPart>;
 
+/** Larger counts of tokens are mistakes of the provider: more than any model reads or writes in one call, and their sums stay exact. */
+export const maxTokenCount = 2 ** 31;
+
 /** Token counts of one model call. `estimated`: the provider reported none, so they are computed as bytes / 3. */
 export const Usage = z.strictObject({
   input: z.int().min(0),

@@ -87,8 +87,8 @@ export const CancelResponse = z.object({ runId: RunId, result: z.enum(['asked', 
 export const MessageRequest = z
   .strictObject({ text: z.string().trim().max(65_536), rules: z.array(z.string()).max(100).optional() })
   .refine(({ text, rules = [] }) => text !== '' || rules.length > 0, 'text: must not be empty');
-/** `runId`: the run that got the message; a new one if it continues a finished run. */
-export const MessageResponse = z.object({ kind: z.enum(['sent', 'continued']), runId: RunId });
+/** `runId`: the run that got the message; a new one if it continues a finished run. `kept`: its process has died; it reads the message when it is resumed. */
+export const MessageResponse = z.object({ kind: z.enum(['sent', 'kept', 'continued']), runId: RunId });
 /** `kept`: no process drives the run; it is compacted when it is resumed. */
 export const CompactResponse = z.object({ runId: RunId, result: z.enum(['asked', 'kept']) });
 export const PauseRequest = z.strictObject({ reason: z.string().max(2_000).optional() });

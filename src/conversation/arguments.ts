@@ -3,7 +3,8 @@ import type { Json } from '../contract/json.ts';
 
 export type Parsed = { ok: true; value: Json } | { ok: false; problem: string };
 
-const maxDepth = 64;
+/** Deeper arguments are refused. */
+export const maxArgumentDepth = 64;
 const maxBytes = 4 * 1024 * 1024;
 
 export function parseArguments(text: string): Parsed {
@@ -29,7 +30,7 @@ function findProblem(text: string): string | null {
     const char = text[i];
     if (char === '{' || char === '[') {
       keys.push(char === '{' ? new Set() : null);
-      if (keys.length > maxDepth) return `the arguments are nested deeper than ${maxDepth} levels`;
+      if (keys.length > maxArgumentDepth) return `the arguments are nested deeper than ${maxArgumentDepth} levels`;
       expectKey = char === '{';
     } else if (char === '}' || char === ']') {
       keys.pop();

@@ -38,6 +38,10 @@ export interface LoopVersion {
   version: number;
   /** Identical calls in a row: refused from the first number on, fatal at the second. `maxRepairs`: invalid arguments or results in a row. */
   limits: { repeatRefused: number; repeatFatal: number; maxRepairs: number };
+  /** Arguments nested deeper than this were refused, and are `{}` in later requests; absent: they are sent as the model wrote them. */
+  argumentDepth?: number;
+  /** Whether an answer says nothing, beyond the empty text. */
+  isEmptyAnswer?(text: string): boolean;
   /** The tool that reads the rest of a child's text; `pinned` is the one recorded in run.started. */
   readTool(dialect: string, pinned: string | undefined): string | null;
   /** Reports a child that ended in the background. `readTool`: where the rest of a cut text is. */

@@ -8,6 +8,7 @@ import type { FactData, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Json, JsonObject } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import { isJsonDeeperThan } from '../text/json-depth.ts';
 import { TextMemo } from '../text/text-memo.ts';
 import type { LoopVersion } from './loop-texts.ts';
 
@@ -188,7 +189,7 @@ export function entriesToMessages(entries: Entry[], texts: LoopVersion): Languag
 /** Keys are sorted because messages are hashed as canonical JSON. */
 function entryToMessage(entry: Entry, texts: LoopVersion): LanguageModelV4Message {
   if (entry.kind === 'user') return { content: [{ text: entry.text, type: 'text' }], role: 'user' };
-  if (entry.kind === 'assistant') return { content: entry.content.map(contentToPart), role: 'assistant' };
+  if (entry.kind === 'assistant') return { content: entry.content.map((part) => contentToPart(part, texts)), role: 'assistant' };
   return { content: entry.calls.map((call) => callToResult(call, texts)), role: 'tool' };
 }
 
@@ -199,16 +200,17 @@ function metaToOptions(meta: JsonObject | undefined) {
   return meta === undefined ? {} : { providerOptions: meta as Record<string, JsonObject> };
 }
 
-function contentToPart(part: ContentPart): AssistantPart {
+function contentToPart(part: ContentPart, { argumentDepth = Number.POSITIVE_INFINITY }: LoopVersion): AssistantPart {
   const options = metaToOptions(part.meta);
   if (part.type === 'tool-call') {
-    return { input: parseObject(part.input), ...options, toolCallId: part.callId, toolName: part.tool, type: 'tool-call' };
+    return { input: parseObject(part.input, argumentDepth), ...options, toolCallId: part.callId, toolName: part.tool, type: 'tool-call' };
   }
   return { ...options, text: part.text, type: part.type };
 }
 
-/** Providers accept only objects as arguments. Arguments that do not parse become `{}`; the call's result says what was wrong. */
-function parseObject(text: string): JsonObject {
+/** Providers accept only objects as arguments. Arguments that were refused become `{}`; the call's result says what was wrong. */
+function parseObject(text: string, maxDepth: number): JsonObject {
+  if (isJsonDeeperThan(text, maxDepth)) return {};
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};

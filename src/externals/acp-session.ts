@@ -5,6 +5,7 @@
 //  2. The agent gets no file system and no terminal of ours.
 //  3. A replayed conversation (`session/load`) is not reported again.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { maxTokenCount } from '../contract/content.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { FactData } from '../contract/fact.ts';
 import type { ExternalCall, ExternalHandlers, ExternalTurn } from '../ports/external-agent.ts';
@@ -36,8 +37,6 @@ export interface AcpSession {
 }
 
 const startMs = 60_000;
-/** An agent may say anything. */
-const maxTokens = 1e12;
 /** How long to wait for the exit code of a program that has closed its output. */
 const exitMs = 1000;
 const never = new AbortController().signal;
@@ -193,7 +192,7 @@ function readOutput({ content, rawOutput }: ToolCall): string {
 function toUsage({ usage }: PromptResponse): ExternalTurn['usage'] {
   if (!usage) return null;
   const whole = (value: number | null | undefined) =>
-    Math.min(maxTokens, Math.max(0, Math.floor(Number.isFinite(value) ? (value as number) : 0)));
+    Math.min(maxTokenCount, Math.max(0, Math.floor(Number.isFinite(value) ? (value as number) : 0)));
   const cached = whole(usage.cachedReadTokens);
   return {
     cached,

@@ -3,10 +3,10 @@
 // Not here: what only the live run knows (deadline, cancel, an exhausted budget). Those end the run from outside.
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import type { CallState } from '../conversation/request.ts';
-import { contentToText, toolCallParts } from '../conversation/tool-calls.ts';
+import { toolCallParts } from '../conversation/tool-calls.ts';
 import { composeCompaction } from './compaction.ts';
 import { completedEnding, createFailedEnding, type Ending } from './outcome.ts';
-import { type LivePhase, livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
+import { answerToText, type LivePhase, livePhase, loopVersionOf, type RecordedAnswer, type RunState } from './state.ts';
 
 export type Step =
   /** `budget`: the shared budget that is the cause. */
@@ -79,7 +79,7 @@ function stepAfterAnswer(state: RunState, answer: RecordedAnswer, nudge: { reaso
   if (toolCallParts(answer.content).length > 0 || state.conversation.inbox.length > 0) return askForTurn(state);
   if (answer.purpose === 'summary') return finish(state);
   if (answer.finish === 'content-filter') return end(createFailedEnding('refused', endings.refused));
-  if (contentToText(answer.content) === '')
+  if (answerToText(answer.content, state) === '')
     return nudged.empty > 0 ? end(createFailedEnding('empty', endings.empty)) : nudgeWith(state, 'empty', nudges.empty);
   if (answer.finish === 'length' && nudged.cut === 0) return nudgeWith(state, 'cut', nudges.cut);
   return stepForWantedResult(state) ?? finish(state);

@@ -5,24 +5,38 @@ import type { Json } from '../contract/json.ts';
 import type { FlowAnswer } from '../ports/flow.ts';
 import type { Redact } from '../ports/secrets.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import { isJsonDeeperThan } from '../text/json-depth.ts';
+import { wellFormedJson } from '../text/well-formed.ts';
 import type { StepResult, StepState } from './flow-state.ts';
 import { redactJson } from './original-arguments.ts';
 import { createFailedEnding, type Ending } from './outcome.ts';
 
 const maxValueBytes = 1_048_576;
+/** Code that reads facts can walk this much. */
+const maxValueDepth = 400;
 
-/** Throws `usage` if the value is not JSON or too large. The program gets what was recorded, so secrets are removed first. */
+/** Throws `usage` if the value is not JSON, too large or nested too deeply. The program gets what was recorded, so secrets are removed first. */
 export function toRecordedValue(value: unknown, what: string, redact: Redact): Json | undefined {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
   } catch (error) {
+    if (error instanceof RangeError) throw tooDeepError(what);
     throw new RetinueError('usage', `${what} cannot be recorded: ${(error as Error).message}`);
   }
   if (text === undefined) return undefined;
+  if (isJsonDeeperThan(text, maxValueDepth)) throw tooDeepError(what);
   if (Buffer.byteLength(text) > maxValueBytes)
     throw new RetinueError('usage', `${what} has more than ${maxValueBytes} bytes; write it to a file and return the path`);
-  return copyJson(redactJson(JSON.parse(text.toWellFormed()) as Json, redact));
+  return copyJson(redactJson(JSON.parse(wellFormedJson(text)) as Json, redact));
+}
+
+/** `JSON.stringify` runs out of stack at a few thousand levels. */
+function tooDeepError(what: string): RetinueError {
+  return new RetinueError(
+    'usage',
+    `${what} is nested deeper than ${maxValueDepth} levels; make it flatter, or write it to a file and return the path`,
+  );
 }
 
 /** Identifies a brief when the program runs again. Undefined for one that is not JSON, which will be refused. */

@@ -6,7 +6,7 @@
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { Draft, Fact, FactOf } from '../contract/fact.ts';
 import { type CallState, entriesForNextCall } from '../conversation/request.ts';
-import { callKey, contentToText, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import { isoToMs } from '../text/instant.ts';
 import { checkSender, startCheck } from './check-state.ts';
 import { applyCompaction, composeCompaction } from './compaction.ts';
@@ -14,6 +14,7 @@ import { askQuestion, factToResult, finishStep, startStep } from './flow-state.t
 import { ownMap, ownSet } from './no-entries.ts';
 import { addModelCall, addSpending } from './spending.ts';
 import {
+  answerToText,
   cacheLifetimeMs,
   callAt,
   findOpenRequest,
@@ -119,7 +120,7 @@ const reducers: Reducers = {
     if (purpose === 'turn') guards.turns++;
     if (guards.compactedAt !== null) guards.compactedTo ??= data.usage.input;
     if (data.content.length > 0) conversation.entries.push({ kind: 'assistant', content: data.content });
-    const text = contentToText(data.content);
+    const text = answerToText(data.content, state);
     if (text !== '') conversation.texts.push(text);
     // Only two empty answers in a row end a run.
     if (text !== '' || toolCallParts(data.content).length > 0) guards.nudged.empty = 0;

@@ -2,10 +2,12 @@
 // in the memory of this process, pinned by an HMAC in `tool.asked`. Without them the call is not made.
 import type { ContentPart } from '../contract/content.ts';
 import type { Json } from '../contract/json.ts';
+import { maxArgumentDepth } from '../conversation/arguments.ts';
 import type { CallState } from '../conversation/request.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { Redact } from '../ports/secrets.ts';
 import { canonical, hmacSha256 } from '../text/canonical.ts';
+import { isJsonDeeperThan } from '../text/json-depth.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -24,8 +26,12 @@ export function redactPart(part: ContentPart, redact: Redact): ContentPart[] {
   return part.type === 'reasoning' ? [] : [{ ...part, text }];
 }
 
-/** Arguments are parsed before they are redacted, so that escapes cannot hide a secret and the result is valid JSON. */
+/**
+ * Arguments are parsed before they are redacted, so that escapes cannot hide a secret and the result is valid JSON. Those that will be refused because
+ * they are nested too deeply are redacted as text.
+ */
 function redactInput(input: string, redact: Redact): string {
+  if (isJsonDeeperThan(input, maxArgumentDepth)) return redact(input, false);
   let value: Json;
   try {
     value = JSON.parse(input);
@@ -36,7 +42,7 @@ function redactInput(input: string, redact: Redact): string {
   return clean === value ? input : JSON.stringify(clean);
 }
 
-/** Removes secrets from every string and key. Returns the same value if there are none. */
+/** Removes secrets from every string and key. Returns the same value if there are none. It recurses, so the caller limits the depth of the value. */
 export function redactJson<T>(value: T, redact: Redact): T {
   if (typeof value === 'string') return redact(value, false) as T;
   if (typeof value !== 'object' || value === null) return value;

@@ -1,6 +1,7 @@
 // The state of one run: a fold of its facts (`fold.ts` has the fold itself). The loop, rows, outcomes and replay read this and nothing else, so the same
 // facts give the same requests and the same outcome (invariant 9), whether the run is live, resumed or replayed.
 import type { Artifact } from '../contract/artifact.ts';
+import type { ContentPart } from '../contract/content.ts';
 import type { FactData, FactOf, LimitCause, Purpose } from '../contract/fact.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
@@ -8,7 +9,7 @@ import type { Outcome, Tokens } from '../contract/outcome.ts';
 import type { ModelSpending } from '../contract/run.ts';
 import { type LoopVersion, loopVersion } from '../conversation/loop-version.ts';
 import type { CallState, Entry, InboxItem, Pending } from '../conversation/request.ts';
-import type { AlwaysAllowed } from '../conversation/tool-calls.ts';
+import { type AlwaysAllowed, contentToText } from '../conversation/tool-calls.ts';
 import { parseRule } from '../rules/policy.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import type { CheckState, ReviewState } from './check-state.ts';
@@ -250,6 +251,12 @@ export function callAt(state: RunState, { turn, index }: { turn: number; index: 
 /** The texts and limits of the loop version that the run started with. */
 export function loopVersionOf(state: RunState): LoopVersion {
   return loopVersion(startedFact(state)?.data.loop);
+}
+
+/** The text of an answer; empty if it says nothing. */
+export function answerToText(content: ContentPart[], state: RunState): string {
+  const text = contentToText(content);
+  return loopVersionOf(state).isEmptyAnswer?.(text) ? '' : text;
 }
 
 /** Rules that came with a message, as a ruleset that only narrows. */

@@ -56,7 +56,7 @@ function toRuntimeOptions(
     host: input.host,
     checkouts,
     flows,
-    workspaces: createWorkspaceReader(shell),
+    workspaces: createWorkspaceReader({ sandbox: shell.sandbox, marks: guard.marks }),
     memories: notes.memories,
     questions: input.questions,
     settings: {

@@ -12,15 +12,21 @@ const maxTokenFileBytes = 65_536;
 export interface ConnectContext {
   cwd: string;
   env: NodeJS.ProcessEnv;
+  /** Told about answers that are shown only in part. */
+  warn?: ((message: string) => void) | undefined;
 }
 
 /** Rejects with `usage`. Only a named workspace causes a request. */
 export async function connectToServer({ url, tokenFile, insecureHttp, workspace }: ServerChoice, context: ConnectContext): Promise<Client> {
   const token = tokenFile === undefined ? context.env.RETINUE_TOKEN?.trim() : readToken(tokenFile, context.cwd);
   if (!token) throw new RetinueError('usage', `the server at ${url} needs a token: set RETINUE_TOKEN, or name a file with --token-file`);
-  const client = createCheckedClient(nameFlag(() => createClient({ url, token, insecureHttp })));
+  const { warn } = context;
+  const client = createCheckedClient(
+    nameFlag(() => createClient({ url, token, insecureHttp })),
+    warn,
+  );
   if (workspace === undefined) return client;
-  return createCheckedClient(createClient({ url, token, insecureHttp, workspace: await findWorkspace(client, workspace) }));
+  return createCheckedClient(createClient({ url, token, insecureHttp, workspace: await findWorkspace(client, workspace) }), warn);
 }
 
 /** The first token of a file in the format of `retinue serve --token-file`. */

@@ -83,7 +83,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open,
     serverUrl: env.RETINUE_SERVER || null,
-    connect: async (server) => (await import('./connect.ts')).connectToServer(server, context),
+    connect: async (server, warn) => (await import('./connect.ts')).connectToServer(server, { ...context, warn }),
     dialect: async (name, settings) => (await import('../config/dialect.ts')).loadDialect(name, settings, env),
     serveMcp: async (service) => (await import('./mcp.ts')).serveMcp(service, { version, repeat, err }),
     serveAcp: async (service) => (await import('./acp.ts')).serveAcp(service, { version, err }),

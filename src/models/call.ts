@@ -6,11 +6,12 @@
 // M3. The call ends when its signal fires, even if the model ignores the signal.
 // M4. `finish` ends an answer: later parts are ignored, and later errors do not spoil it.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
-import type { ContentPart, Usage } from '../contract/content.ts';
+import { type ContentPart, maxTokenCount, type Usage } from '../contract/content.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure } from '../ports/model.ts';
 import { LinkedStop, type Stop } from '../ports/stop.ts';
+import { wellFormedJson } from '../text/well-formed.ts';
 import { createFailure, errorToFailure } from './failure.ts';
 import { type OpenStream, openStream, openWhole } from './providers/guard.ts';
 
@@ -223,20 +224,11 @@ function toToolCallPart({ toolCallId, toolName, input, providerMetadata }: Langu
   return withMeta({ callId, input: wellFormedJson(input), tool, type: 'tool-call' as const }, providerMetadata);
 }
 
-// Escapes in JSON text, a surrogate pair counting as one. The group matches half a pair.
-const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)/g;
-
-/** Well-formed after parsing, too: half a surrogate pair may be written as an escape. */
-function wellFormedJson(text: string): string {
-  const plain = text.toWellFormed();
-  return /\\u[dD]/.test(plain) ? plain.replace(escapes, (whole, half) => (half === undefined ? whole : '\\ufffd')) : plain;
-}
-
 function withMeta<T extends ContentPart>(part: T, meta: unknown): T {
   return meta === undefined ? part : { ...part, meta: meta as JsonObject };
 }
 
-/** Missing, negative or non-numeric counts are estimated as one token for three bytes. */
+/** Missing, negative, absurd or non-numeric counts are estimated as one token for three bytes. */
 export function toUsage(usage: LanguageModelV4Usage | undefined, inputBytes: number, outputBytes: number): Usage {
   const input = toCount(usage?.inputTokens?.total);
   const output = toCount(usage?.outputTokens?.total);
@@ -250,5 +242,5 @@ export function toUsage(usage: LanguageModelV4Usage | undefined, inputBytes: num
 }
 
 function toCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : null;
+  return typeof value === 'number' && value >= 0 && value <= maxTokenCount ? Math.round(value) : null;
 }

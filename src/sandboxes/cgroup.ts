@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { trySignal } from '../system/signals.ts';
 
 export interface Limits {
   processes: number;
@@ -32,7 +33,7 @@ export interface CgroupFiles {
   own: string;
 }
 
-/** Null if this process cannot create groups with both limits. Removes groups of processes that have ended. */
+/** Null if this process cannot create groups with both limits. Kills and removes what processes that have ended left in theirs. */
 export function findGroups(
   files: CgroupFiles = { mountinfo: readOrEmpty('/proc/self/mountinfo'), own: readOrEmpty('/proc/self/cgroup') },
 ): Groups | null {
@@ -142,13 +143,27 @@ function createGroups(version: 1 | 2, hierarchies: Hierarchy[]): Groups | null {
   }
 }
 
-/** Removes the groups of processes that have ended. Those of other process namespaces cannot be checked from here. */
+/** Removes the groups of processes that have ended, and kills their members. Those of other process namespaces cannot be checked from here. */
 function removeOrphans(folder: string): void {
+  const left = new Set<string>();
   const pattern = new RegExp(`^${prefix}-(\\d+)-(\\d+)-\\d+-\\d+$`);
   for (const name of listNames(folder)) {
     const [, space, pid] = pattern.exec(name) ?? [];
     const isDead = space === pidNamespaceId() && !name.startsWith(`${prefix}-${processKey(Number(pid))}-`);
-    if (isDead) removeGroup(join(folder, name));
+    if (!isDead) continue;
+    const group = join(folder, name);
+    killMembers(group);
+    if (!removeGroup(group)) left.add(group);
+  }
+  if (left.size > 0) void removeLater(left);
+}
+
+/** The kernel lists the members, so no other process is hit. Members of namespaces that cannot be seen from here are listed as 0. */
+function killMembers(group: string): void {
+  if (tryWrite(join(group, 'cgroup.kill'), '1')) return;
+  for (const line of readOrEmpty(join(group, 'cgroup.procs')).split('\n')) {
+    const pid = Number(line);
+    if (pid > 1 && pid !== process.pid) trySignal(pid, 'SIGKILL');
   }
 }
 
@@ -193,7 +208,7 @@ function readCounter(group: string, file: string, key: string, what: keyof Limit
   return Number(count ?? 0) > 0 ? [what] : [];
 }
 
-/** Does not keep this process alive: the next one removes what is left. */
+/** For groups whose members are still ending. Does not keep this process alive: the next one removes what is left. */
 async function removeLater(groups: Set<string>): Promise<void> {
   while (groups.size > 0) {
     await sleep(removeMs, undefined, { ref: false });
@@ -227,11 +242,13 @@ function canWrite(path: string): boolean {
   }
 }
 
-function tryWrite(path: string, text: string): void {
+/** False if the system has no such file: it does not count swap, or cannot kill a group. */
+function tryWrite(path: string, text: string): boolean {
   try {
     writeFileSync(path, text);
+    return true;
   } catch {
-    // The system does not account for swap.
+    return false;
   }
 }
 

@@ -219,6 +219,17 @@ describe('answers of another shape are refused with a sentence', () => {
   });
 });
 
+describe('a row that cannot be read', () => {
+  it('hides no other run of the list, and is announced', async () => {
+    change = (value) =>
+      Array.isArray(value) ? value.map((row, index) => (index === 0 ? { ...row, tokens: { total: 1e300 } } : row)) : value;
+    const { code, text } = await runSafely(['ps', '--all']);
+    expect(code).toBe(0);
+    expect(text).toMatch(/retinue: 1 row of the server at \S+ cannot be read and not shown \(tokens\./);
+    expect(text).toContain('the survey');
+  });
+});
+
 /** Replaces the value with this number, counted through the whole answer. */
 function replaceLeaf(value: unknown, at: number, by: unknown): unknown {
   let left = at;

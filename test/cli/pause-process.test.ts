@@ -189,6 +189,18 @@ describe('a process that is asked to stop', () => {
     expect(rows.map(({ status }) => status)).toEqual(['interrupted', 'interrupted', 'interrupted']);
   });
 
+  it('says of a tree that loses its process meanwhile that it is not running', async () => {
+    await using model = await startHeldModel({ go: [{ ...look, held }] });
+    using place = createPlace({}, model.variables);
+    const running = place.start('run', 'go');
+    await place.facts((found) => count(found, 'model.asked') === 1);
+    const pausing = place.start('pause', 'last');
+    await place.untilOrdersRead(1);
+    running.process.kill('SIGKILL');
+    await running.finished;
+    expect((await pausing.finished).out).toMatch(/^(\w{8}) is not running: its process has died; continue with `retinue resume \1`/);
+  });
+
   it('exits at once at a second signal, and nothing is lost', async () => {
     using place = createPlace({
       runs: [

@@ -218,7 +218,7 @@ function realParts(cwd: string, env: Record<string, string>): RealParts {
       save: async (source, at) => saveQuestionsShown(env, source, at),
     },
     serverUrl: env.RETINUE_SERVER ?? null,
-    connect: async (server) => connectToServer(server, { cwd, env }),
+    connect: async (server, warn) => connectToServer(server, { cwd, env, warn }),
   };
 }
 

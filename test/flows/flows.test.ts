@@ -121,6 +121,34 @@ describe('a flow', () => {
     ]);
   });
 
+  it.each([401, 3000, 100_000])('gets an error for a result of a step that is nested %d levels deep', async (levels) => {
+    const nested = () => {
+      let value: unknown = 'x';
+      for (let level = 0; level < levels; level++) value = [value];
+      return value as never;
+    };
+    await using retinue = createRetinue({ model: anyModel({ text: 'x' }) });
+    const flow = defineFlow('nested', null, async (flow) => flow.step('deep', nested).catch((error: Error) => error.message));
+    const { summary } = await (await retinue.flow(flow, null)).outcome;
+    expect(summary).toMatch(/^the result of step `deep` is nested deeper than 400 levels; make it flatter/);
+    const whole = await (
+      await retinue.flow(
+        defineFlow('whole', null, async () => nested()),
+        null,
+      )
+    ).outcome;
+    expect(whole).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('nested deeper than 400 levels') } });
+  });
+
+  it('records half a surrogate pair as a replacement character, and passes that on', async () => {
+    await using retinue = createRetinue({ model: anyModel({ text: 'x' }) });
+    const flow = defineFlow('halves', null, async (flow) => flow.step('half', () => ({ ['k\ud800']: 'a\udc00 😀 \\ud800' })));
+    const run = await retinue.flow(flow, null);
+    const { data } = await run.outcome;
+    expect(data).toEqual({ 'k\ufffd': 'a\ufffd 😀 \\ud800' });
+    expect(JSON.stringify(await retinue.api.logs(run.id))).not.toMatch(/(?<!\\)\\ud800/);
+  });
+
   it('takes the first results of a quorum and cancels the rest', async () => {
     const model = scriptedModel({
       runs: [

@@ -144,6 +144,12 @@ describe('a model that misbehaves', () => {
     });
   });
 
+  it('counts an answer of invisible characters as empty', async () => {
+    const nothing = { text: ' \n\u200b\u2060\u2028 ' };
+    expect((await runOnce({ script: steps(nothing, { expect: { prompt: 'empty' }, text: 'a\u200b' }) })).outcome.status).toBe('completed');
+    expect((await runOnce({ script: steps(nothing, nothing) })).outcome).toMatchObject({ status: 'failed', error: { code: 'empty' } });
+  });
+
   it('gets the nearest name for an unknown tool', async () => {
     const { outcome, world } = await runOnce({
       script: steps({ calls: [{ tool: 'raed', args: { path: 'a' } }] }, { expect: { prompt: 'did you mean `read`' }, text: 'ok' }),
@@ -161,6 +167,7 @@ describe('a model that misbehaves', () => {
     ['unknown key', '{"path": "a", "force": true}'],
     ['no object', '[1]'],
     ['nested too deep', `{"path": ${'['.repeat(100)}${']'.repeat(100)}}`],
+    ['nested deeper than the stack', `{"path": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
   ])('gets an error for malformed arguments (%s)', async (_, raw) => {
     const { outcome, world } = await runOnce({ script: steps({ calls: [{ tool: 'read', raw }] }, { text: 'ok' }) });
     expect(outcome.status).toBe('completed');

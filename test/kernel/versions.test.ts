@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Draft, Fact } from '../../src/contract/fact.ts';
 import { newestFactVersion } from '../../src/contract/fact-version.ts';
 import { currentLoopVersion, loopVersion } from '../../src/conversation/loop-version.ts';
+import { entriesToMessages } from '../../src/conversation/request.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -87,6 +88,22 @@ describe('the loop version', () => {
       '[run 0123456789abcdef · completed · not verified · 3 turns',
     ]);
     expect(loopVersion(3).childEnded({ ...outcome, verified: true } as never, null)).toContain('completed · 3 turns');
+  });
+
+  it('5: only from here on invisible characters are no answer, and refused arguments that are nested too deeply are left out', () => {
+    expect([loopVersion(4).isEmptyAnswer, loopVersion(4).argumentDepth]).toEqual([undefined, undefined]);
+    const texts = loopVersion(5);
+    expect(['\u200b', 'x\u200b', '\ufe0f\n', `${'\u2028'.repeat(100_000)}x`].map((text) => texts.isEmptyAnswer?.(text))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    const input = `{"a": ${'['.repeat(64)}${']'.repeat(64)}}`;
+    const entry = { kind: 'assistant' as const, content: [{ type: 'tool-call' as const, callId: 'c', tool: 'read', input }] };
+    const inputOf = (version: number) => entriesToMessages([entry], loopVersion(version))[0]?.content[0];
+    expect(inputOf(5)).toMatchObject({ input: {} });
+    expect(inputOf(4)).toMatchObject({ input: JSON.parse(input) });
   });
 
   it.each([

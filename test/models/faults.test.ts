@@ -134,6 +134,12 @@ describe.each(all)('$provider', ({ model, provider }) => {
     expect(usage).toEqual({ input: 100, output: 7, cached: 0, reasoning: 0, estimated: true });
   });
 
+  test.each([1e300, 1e16, 2 ** 31 + 1])('a count of %d tokens is a mistake: usage is estimated', async (count) => {
+    const { handle } = await ground([{ text: 'a text of some length', usage: { input: count, output: count, reasoning: count } }]);
+    const { usage } = await answer(await handle(model));
+    expect(usage).toEqual({ input: 100, output: 7, cached: 0, reasoning: 0, estimated: true });
+  });
+
   test('a redirect is not followed, because it would send the key along', async () => {
     const other = await ground([{ text: 'elsewhere' }]);
     const { error } = await failed(model, { fault: { kind: 'redirect', to: `${other.server.url}/v1/messages` } });

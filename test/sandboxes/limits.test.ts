@@ -1,4 +1,6 @@
 // Commands that want all of the machine. With control groups where this machine has them, and always without.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,6 +138,20 @@ describe.runIf(here !== null)('control groups of this machine', () => {
     onTestFinished(() => rmdirSync(join(folder, foreign)));
     findGroups();
     expect(readdirSync(folder).filter((name) => name.includes('-4000000-'))).toEqual([foreign]);
+  });
+
+  test.runIf(here?.version === 1)('what such a supervisor has left running is killed, and nothing else', async () => {
+    const space = readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
+    const group = join(folders()[0] ?? '', `retinue-${space}-4000001-1-1`);
+    mkdirSync(group);
+    const [member, other] = [spawn('sleep', ['60']), spawn('sleep', ['60'])];
+    onTestFinished(() => void other.kill());
+    writeFileSync(join(group, 'cgroup.procs'), String(member.pid));
+    const ended = once(member, 'exit');
+    findGroups();
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+    await expect.poll(() => existsSync(group), { timeout: 5000 }).toBe(false);
   });
 });
 

@@ -24,8 +24,8 @@ export interface Exit {
 
 export interface TorturePlace {
   folder: string;
-  /** Runs a command. `point`: the crash point to arm. `afterMs`: kills it after this time. */
-  run(args: string[], death?: { point?: string; afterMs?: number }): Promise<Exit>;
+  /** Runs a command. `point`: the crash point to arm. `afterMs`: kills it after this time. `when`: kills it as soon as this is true. */
+  run(args: string[], death?: { point?: string; afterMs?: number; when?: () => boolean }): Promise<Exit>;
   read<T>(look: (store: Store) => Promise<T>): Promise<T>;
   facts(): Promise<StoredFact[]>;
   /** The times at which each effect took place. */
@@ -60,14 +60,16 @@ export function createTorturePlace(url: string): TorturePlace {
 
   return {
     folder,
-    run: (args, { point, afterMs } = {}) =>
+    run: (args, { point, afterMs, when } = {}) =>
       new Promise((done) => {
         const armed = point === undefined ? env : { ...env, RETINUE_CRASH: point };
         const child = spawn(process.execPath, [bin, ...args], { cwd: folder, env: armed, stdio: ['ignore', 'pipe', 'pipe'] });
         const timer = afterMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), afterMs);
+        const watch = when && setInterval(() => when() && child.kill('SIGKILL'), 1);
         const said = outputOf(child);
         child.on('exit', (code, signal) => {
           clearTimeout(timer);
+          clearInterval(watch);
           // Processes that a killed process had started may still hold its pipes, so their end is not awaited.
           const finish = () => done({ code, killed: signal === 'SIGKILL', ...said });
           if (signal === 'SIGKILL') finish();

@@ -56,14 +56,17 @@ async function run(args: Args, io: Io): Promise<number> {
       return 0;
     }
     // An ended run answers in a new run of this process.
+    let sent: 'sent' | 'kept' = 'sent';
     const start = async () => {
       const result = await api.message(id, words.join(' '), { rules });
+      if (result.kind !== 'continued') sent = result.kind;
       return result.kind === 'continued' ? result.handle : null;
     };
     const code = await runToEnd(io, api, { ...mode, start });
     if (code !== null) return code;
-    if (mode.json) printJson(io, { runId: id, result: 'sent' });
-    else io.out(`${shortId(id)} will read it before its next turn\n`);
+    if (mode.json) printJson(io, { runId: id, result: sent });
+    else if (sent === 'sent') io.out(`${shortId(id)} will read it before its next turn\n`);
+    else io.out(`the process of ${shortId(id)} has died; the message will be delivered by \`retinue resume ${shortId(id)}\`\n`);
     return 0;
   });
 }

@@ -32,18 +32,26 @@ async function run(args: Args, io: Io): Promise<number> {
       stopNotice();
     });
     const results = await api.pause(ids, reason).finally(stopNotice);
+    const after = await Promise.all(ids.map((id) => api.show(id)));
     if (args.has('json')) printJson(io, results);
     else
       for (const [i, { runId, result }] of results.entries())
-        io.out(`${describeResult(runId, result, before[i] as RunDetail, io.now())}\n`);
+        io.out(`${describeResult({ runId, result, before: before[i] as RunDetail, after: after[i] as RunDetail }, io.now())}\n`);
     return 0;
   });
 }
 
 const noticeMs = 1500;
 
-/** `before`: the run when the command began. */
-function describeResult(runId: string, result: 'paused' | 'already', before: RunDetail, now: number): string {
+interface PauseOutcome {
+  runId: string;
+  result: 'paused' | 'already';
+  /** The run when the command began, and when it was done. */
+  before: RunDetail;
+  after: RunDetail;
+}
+
+function describeResult({ runId, result, before, after }: PauseOutcome, now: number): string {
   const id = shortId(runId);
   const deadline = before.deadline === null ? '' : `; ${describeDeadline(before.deadline, now)}`;
   const howToContinue = `continue with \`retinue resume ${id}\`${deadline}`;
@@ -52,6 +60,6 @@ function describeResult(runId: string, result: 'paused' | 'already', before: Run
   const until = before.pause?.until;
   if (before.status === 'paused') return `${id} is already paused${until ? ` until ${formatInstant(until, now)}` : ''}; ${howToContinue}`;
   if (before.status === 'queued') return `${id} waits for a worker, and only a running run can be paused; \`retinue cancel ${id}\` ends it`;
-  if (!before.driven) return `${id} is not running: its process has died; ${howToContinue}`;
+  if (after.endedAt === null && !after.driven) return `${id} is not running: its process has died; ${howToContinue}`;
   return `${id} ended before it could pause`;
 }

@@ -26,7 +26,7 @@ export function chooseServer(io: Pick<Io, 'serverUrl'>, { server, db, config }: 
 
 /** The part of the API that watches and steers, over HTTP. */
 export async function openRemoteApi(io: Io, server: ServerChoice): Promise<Api> {
-  const client = await io.connect(server);
+  const client = await io.connect(server, (message) => io.err(`retinue: ${sanitizeLine(message)}\n`));
   const [agents, { createRemoteApi }] = await Promise.all([client.agents(), import('../../client/remote-api.ts')]);
   return createRemoteApi(client, { agents });
 }

@@ -1,5 +1,5 @@
 // Reads and writes bodies of any of the protocols. Everything in them is untrusted, so a value of another type counts as absent.
-import type { Usage } from '../../contract/content.ts';
+import { maxTokenCount, type Usage } from '../../contract/content.ts';
 import type { Body } from './types.ts';
 
 export function asObject(value: unknown): Body {
@@ -16,6 +16,11 @@ export function asText(value: unknown): string {
 
 export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}
+
+/** Whether each count of tokens that is there can be true. Otherwise all of them are estimated. */
+export function areTokenCounts(...counts: unknown[]): boolean {
+  return counts.every((count) => count === undefined || (typeof count === 'number' && count >= 0 && count <= maxTokenCount));
 }
 
 /** The text of a content that is a string or a list of blocks. */
@@ -66,11 +71,12 @@ export function messagesSinceAnswer(body: Body): Body[] {
   return all.slice(all.findLastIndex(({ role }) => role === 'assistant') + 1);
 }
 
-/** OpenAI's two protocols name the same counts differently. Null if there are none. */
+/** OpenAI's two protocols name the same counts differently. Null if there are none, or if they cannot be true. */
 export function toOpenAiUsage(given: Body, [input, output]: readonly [string, string]): Usage | null {
   if (given[input] === undefined) return null;
   const cached = asCount(asObject(given[`${input}_details`]).cached_tokens);
   const reasoning = asCount(asObject(given[`${output}_details`]).reasoning_tokens);
+  if (!areTokenCounts(given[input], given[output], cached, reasoning)) return null;
   return { cached, estimated: false, input: asCount(given[input]), output: asCount(given[output]), reasoning };
 }
 

@@ -1,6 +1,7 @@
 // Anthropic's Messages protocol.
 import type { Usage } from '../../contract/content.ts';
 import {
+  areTokenCounts,
   asCount,
   asList,
   asObject,
@@ -40,7 +41,9 @@ function keepClearing(management: Body): Body {
 function toUsage(given: Body): Usage | null {
   if (given.input_tokens === undefined && given.output_tokens === undefined) return null;
   const cached = asCount(given.cache_read_input_tokens);
-  const input = asCount(given.input_tokens) + cached + asCount(given.cache_creation_input_tokens);
+  const written = asCount(given.cache_creation_input_tokens);
+  if (!areTokenCounts(given.input_tokens, given.output_tokens, cached, written)) return null;
+  const input = asCount(given.input_tokens) + cached + written;
   return { cached, estimated: false, input, output: asCount(given.output_tokens), reasoning: 0 };
 }
 

@@ -104,7 +104,7 @@ export function addOrderRoutes(app: App, findApi: FindApi, { setup }: Pick<Serve
       const runId = await api.find(id);
       const followUp = principal.role === 'start';
       const result = await api.message(runId, text, { followUp, trace, ...(rules === undefined ? {} : { rules }) });
-      return result.kind === 'sent' ? { kind: 'sent', runId } : { kind: 'continued', runId: ignoreOutcome(result.handle).id };
+      return result.kind === 'continued' ? { kind: 'continued', runId: ignoreOutcome(result.handle).id } : { kind: result.kind, runId };
     },
   });
   addRoute(app, findApi, {

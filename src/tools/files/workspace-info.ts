@@ -13,18 +13,24 @@ import { closedAliases } from './paths.ts';
 const gitTimeoutMs = 500;
 const maxFileBytes = 65_536;
 
-/** `sandbox`: null if there is none. */
-export async function describeWorkspace(workspace: string, sandbox: Sandbox | null): Promise<WorkspaceInfo> {
-  return { platform: process.platform, git: await describeGit(workspace, sandbox).catch(() => null) };
+export interface WorkspaceInfoOptions {
+  /** Where git may be started; null if there is none. */
+  sandbox: Sandbox | null;
+  /** Variables by which started processes are found again after this process has died. */
+  marks?(): Record<string, string>;
 }
 
-async function describeGit(workspace: string, sandbox: Sandbox | null): Promise<WorkspaceInfo['git']> {
+export async function describeWorkspace(workspace: string, options: WorkspaceInfoOptions): Promise<WorkspaceInfo> {
+  return { platform: process.platform, git: await describeGit(workspace, options).catch(() => null) };
+}
+
+async function describeGit(workspace: string, { sandbox, marks }: WorkspaceInfoOptions): Promise<WorkspaceInfo['git']> {
   const root = await realpath(workspace);
   const gitFolder = await findGitFolder(root);
   if (gitFolder === null) return null;
   const head = (await readSmall(join(gitFolder, 'HEAD'))).trim();
   const branch = /^ref: refs\/heads\/([^\s]{1,200})$/.exec(head)?.[1] ?? null;
-  return { branch, isDirty: sandbox && (await readIsDirty(root, sandbox)) };
+  return { branch, isDirty: sandbox && (await readIsDirty(root, sandbox, marks?.())) };
 }
 
 async function findGitFolder(from: string): Promise<string | null> {
@@ -41,8 +47,9 @@ async function findGitFolder(from: string): Promise<string | null> {
 }
 
 /** Null if git fails, takes too long, or cannot see its repository in the sandbox. */
-async function readIsDirty(workspace: string, sandbox: Sandbox): Promise<boolean | null> {
-  const env: Record<string, string> = { ...createEnvironment(process.env, workspace), GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+async function readIsDirty(workspace: string, sandbox: Sandbox, marks: Record<string, string> = {}): Promise<boolean | null> {
+  const own = { ...marks, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0' };
+  const env: Record<string, string> = { ...createEnvironment(process.env, workspace), ...own };
   const argv = shellArguments(
     findShell(env.PATH ?? '', workspace),
     'git -c core.fsmonitor=false status --porcelain --ignore-submodules=all',

@@ -1,17 +1,16 @@
 // Reads files of a workspace for the kernel, confined like the tools.
 import type { FileHandle } from 'node:fs/promises';
-import type { Sandbox } from '../../ports/sandbox.ts';
 import type { FileText, OpenedText, WorkspaceReader } from '../../ports/workspace.ts';
 import { explainFileError } from '../refusal.ts';
 import { openFile } from './confine.ts';
 import { openedSubjects } from './path-subjects.ts';
 import { isBinary, readStart } from './read-file.ts';
 import { cutChars } from './read-lines.ts';
-import { describeWorkspace } from './workspace-info.ts';
+import { describeWorkspace, type WorkspaceInfoOptions } from './workspace-info.ts';
 
-/** For workspaces that are directories on this machine. `sandbox`: where git may be started; null if there is none. */
-export function createWorkspaceReader({ sandbox }: { sandbox: Sandbox | null }): WorkspaceReader {
-  return { read: readWorkspaceFile, describe: (workspace) => describeWorkspace(workspace, sandbox) };
+/** For workspaces that are directories on this machine. */
+export function createWorkspaceReader(options: WorkspaceInfoOptions): WorkspaceReader {
+  return { read: readWorkspaceFile, describe: (workspace) => describeWorkspace(workspace, options) };
 }
 
 /** Reads a small text file of a workspace. Never rejects. */

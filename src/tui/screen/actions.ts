@@ -133,7 +133,10 @@ export function createActions({ api, source, ui, notify, driven: initial }: Acti
           if (text.trim() === '') return void notify('no message was sent', null);
           perform(`sending a message to ${shortId(run.id)} …`, async () => {
             const result = await api.message(run.id, text);
-            if (result.kind === 'sent') return { text: `${nameRun(run)} will read it before its next turn` };
+            if (result.kind !== 'continued') {
+              const when = result.kind === 'sent' ? 'before its next turn' : 'when it is resumed: its process has died';
+              return { text: `${nameRun(run)} will read it ${when}` };
+            }
             drive(result.handle.id);
             void result.handle.outcome.catch(() => {});
             return {

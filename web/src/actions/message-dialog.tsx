@@ -18,6 +18,7 @@ export function MessageDialog({ target, onClose }: { target: ActionTarget; onClo
     const isSent = await send(async (client) => {
       const { kind, runId } = await client.message(target.id, { text, ...(ruleList.length > 0 ? { rules: ruleList } : {}) });
       if (kind === 'sent') return `${nameTarget(target)} will read it before its next turn`;
+      if (kind === 'kept') return `The process of ${nameTarget(target)} has died; it will read the message when it is resumed`;
       continued = runId;
       return 'It had ended; a new run answers';
     });

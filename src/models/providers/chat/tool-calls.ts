@@ -1,6 +1,6 @@
 // Assembles tool calls from their streamed pieces. Servers differ in how a piece identifies its call: most use an index, some an id, some neither,
 // and some use one index or id for several calls. Pieces are assigned as the AI SDK's `StreamingToolCallTracker` does it; a piece that could
-// belong to several calls is dropped.
+// belong to several calls is dropped. Unlike there, a call keeps an id that another one has: the kernel makes only one of them.
 //
 // No call is complete before the stream ends: `end` sends them.
 import { randomUUID } from 'node:crypto';
@@ -24,7 +24,7 @@ interface Call {
   brackets: Brackets;
 }
 
-/** More calls are an error, because each piece is compared with the calls that share its index or id. */
+/** No run may make more calls at once. Further ones are only counted, because each piece is compared with the calls that share its index or id. */
 const maxCalls = 1000;
 
 /** The pieces of a call whose name has not arrived yet. */
@@ -34,7 +34,9 @@ export type CallTracker = ReturnType<typeof createCallTracker>;
 
 export function createCallTracker(take: (part: LanguageModelV4StreamPart) => void, metadataKey: string) {
   const calls: Call[] = [];
-  const usedIds = new Set<string>();
+  /** Indexes, or ids of calls without one, of calls that are only counted. */
+  const dropped = new Set<number | string>();
+  let droppedCount = 0;
   const index = { byId: new Map<string, Call[]>(), byIndex: new Map<number, Call[]>(), all: calls };
   const nameless = new Map<number, Nameless>();
   const named = new Set<number>();
@@ -65,6 +67,10 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
     const found = findCall(delta, index);
     if (found === 'ambiguous') return;
     if (found === 'new' && given.name !== null && delta.name === null) return; // a blank name begins no call
+    if (found === 'new' && calls.length === maxCalls) {
+      drop(delta);
+      return;
+    }
     const call = found === 'new' ? begin(delta) : found;
     if (found !== 'new' && delta.text !== null) {
       call.text += delta.text;
@@ -74,11 +80,18 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
     if (delta.index !== null) addCall(index.byIndex, delta.index, call);
   }
 
+  function drop({ id, index: at, name }: CallDelta): void {
+    // Pieces that name no call belong to this one from now on.
+    index.all = [];
+    const key = at ?? id;
+    if (name === null || (key !== null && dropped.has(key))) return;
+    if (key !== null) dropped.add(key);
+    droppedCount++;
+  }
+
   function begin({ id, index: at, name, text, signature }: CallDelta): Call {
     if (name === null) throw createFormatError('a tool call without a name');
-    if (calls.length === maxCalls) throw createFormatError(`more than ${maxCalls} tool calls`);
-    const own = id !== null && !usedIds.has(id) ? id : randomUUID();
-    usedIds.add(own);
+    const own = id ?? randomUUID();
     const call: Call = { id: own, index: at, name, text: text ?? '', signature, brackets: { at: 0, stack: '', mode: 'before' } };
     calls.push(call);
     take({ type: 'tool-input-start', id: own, toolName: name });
@@ -96,6 +109,8 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
         const meta = signature ? { providerMetadata: { [metadataKey]: { thoughtSignature: signature } } } : {};
         take({ type: 'tool-call', toolCallId: id, toolName: name, input: text, ...meta });
       }
+      // For whoever counts the calls.
+      for (let n = 0; n < droppedCount; n++) take({ type: 'tool-call', toolCallId: `dropped-${n}`, toolName: 'dropped', input: '' });
     },
   };
 }
