@@ -11,7 +11,7 @@ import { isoToMs } from '../text/instant.ts';
 import { checkSender, startCheck } from './check-state.ts';
 import { applyCompaction, composeCompaction } from './compaction.ts';
 import { askQuestion, factToResult, finishStep, startStep } from './flow-state.ts';
-import { ownMap, ownSet } from './no-entries.ts';
+import { ownMap, ownSet } from './shared-empty.ts';
 import { addModelCall, addSpending } from './spending.ts';
 import {
   answerToText,

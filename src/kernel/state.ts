@@ -14,7 +14,7 @@ import { parseRule } from '../rules/policy.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import type { CheckState, ReviewState } from './check-state.ts';
 import type { FlowState } from './flow-state.ts';
-import { sharedEmptyMap, sharedEmptySet } from './no-entries.ts';
+import { sharedEmptyMap, sharedEmptySet } from './shared-empty.ts';
 
 type Started = FactOf<'run.started'>;
 
