@@ -9,7 +9,6 @@ import type { ProgramCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
 import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
-import { startDriver } from './driver-of.ts';
 import { type ClientClose, clientStarted, createClientDriver } from './drivers.ts';
 import { driveFlow } from './flow.ts';
 import { admitFlow, type FlowOptions, flowStarted } from './flow-run.ts';
@@ -20,6 +19,7 @@ import { driveRun } from './lifecycle.ts';
 import { parseBrief, redactBrief } from './parse-brief.ts';
 import { countRun, createCounter, Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
+import { startDriver } from './start-driver.ts';
 
 /** Runs that are admitted in one turn of the event loop. They share a commit. */
 const admissionsPerTurn = 8;

@@ -3,13 +3,13 @@ import { RetinueError } from '../contract/error.ts';
 import { isoToMs } from '../text/instant.ts';
 import { createCrashIsolation } from './crash-isolation.ts';
 import { unregisterRun } from './create-run.ts';
-import { startDriver } from './driver-of.ts';
 import { assertAuthentic } from './history.ts';
 import { endCrashedTree } from './interrupted.ts';
 import type { RunHandle } from './live-run.ts';
 import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { startDriver } from './start-driver.ts';
 
 /** `pid`: of the living process that drives the tree. */
 export type ResumeResult = { ok: true; handles: RunHandle[] } | { ok: false; pid: number };

@@ -8,11 +8,11 @@ import type { Services } from './services.ts';
 
 /** An agent begins when it has its first slot. Flows and clients need none. */
 export function startDriver(run: Run, services: Services): void {
-  if (run.work) run.slot.begin(() => void driveRun(run, driverOf(run), services));
-  else void driveRun(run, driverOf(run), services);
+  if (run.work) run.slot.begin(() => void driveRun(run, chooseDriver(run), services));
+  else void driveRun(run, chooseDriver(run), services);
 }
 
-function driverOf({ work, state, program }: Run): Driver {
+function chooseDriver({ work, state, program }: Run): Driver {
   if (!work) return program ? driveFlow : driveAbandonedClient;
   return state.created.data.external ? driveExternal : driveAgent;
 }
