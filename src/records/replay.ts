@@ -7,8 +7,8 @@ import { parseArguments } from '../conversation/arguments.ts';
 import { buildRequest, entriesForNextCall, type Pinned } from '../conversation/request.ts';
 import { callHash, callKey, callPin, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import { canCompact, compactionEntries, currentPinned } from '../kernel/compaction.ts';
-import { nextStep } from '../kernel/decide.ts';
 import { reduce } from '../kernel/fold.ts';
+import { nextStep } from '../kernel/next-step.ts';
 import { createFailedEnding, type Ending, stateToOutcome } from '../kernel/outcome.ts';
 import {
   callAt,
