@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { isoToMs } from '../text/instant.ts';
 import type { RunView } from './api.ts';
-import { describeRest } from './rest.ts';
 import { findTreeDrivers, type TreeDriver } from './tree-drivers.ts';
+import { findPauseInRows } from './tree-pause.ts';
 import { shownStatus } from './tree-status.ts';
 
 const nobody: TreeDriver = { pid: null, worker: null, isQueued: false, isWoken: false, queue: null };
@@ -33,8 +33,8 @@ export function createRunViews(store: Store, clock: Clock): (rows: RunRow[]) => 
     const found = new Set<string>();
     for (const [rootId, { isQueued, isWoken }] of drivers) {
       if (!isQueued || isWoken) continue;
-      const rest = await describeRest(trees.get(rootId) ?? [], store);
-      if (rest !== null && rest.until !== null && isoToMs(rest.until) > clock.now()) found.add(rootId);
+      const pause = await findPauseInRows(trees.get(rootId) ?? [], store);
+      if (pause !== null && pause.until !== null && isoToMs(pause.until) > clock.now()) found.add(rootId);
     }
     return found;
   }

@@ -11,9 +11,9 @@ import type { RunDetail, RunView } from './api.ts';
 import { findFileNotices } from './changes.ts';
 import { loadCompactions } from './compactions.ts';
 import { describeModels } from './model-changes.ts';
-import { describeRest } from './rest.ts';
 import type { createRunViews } from './run-views.ts';
 import { findTreeDrivers } from './tree-drivers.ts';
+import { findPauseInRows } from './tree-pause.ts';
 
 export function createShow(store: Store, rowsToViews: ReturnType<typeof createRunViews>): (id: string) => Promise<RunDetail> {
   return async (id) => {
@@ -44,7 +44,7 @@ export function createShow(store: Store, rowsToViews: ReturnType<typeof createRu
     const driver = (await findTreeDrivers([row.rootId], store)).get(row.rootId);
     const pause =
       view?.status === 'paused'
-        ? await describeRest(subtreeRows(await store.runs({ rootId: row.rootId, live: true }), row.runId), store)
+        ? await findPauseInRows(subtreeRows(await store.runs({ rootId: row.rootId, live: true }), row.runId), store)
         : null;
     return {
       ...(view as RunView),

@@ -23,7 +23,7 @@ import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
 import { findQuestion, openQuestions } from './questions.ts';
 import { createReach } from './reach.ts';
-import { isAtRest, isPaused } from './tree-status.ts';
+import { isFullyPaused, isPaused } from './tree-status.ts';
 
 export interface SteerDeps {
   store: Store;
@@ -62,7 +62,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     refuseClient(row, 'pause');
     const { runId } = row;
     const asked = new Set<string>();
-    if (!isLive(row.status) || isAtRest(row, await openRows(row)) || !(await isDriven(row))) return { runId, result: 'already' };
+    if (!isLive(row.status) || isFullyPaused(row, await openRows(row)) || !(await isDriven(row))) return { runId, result: 'already' };
     const hasPaused = await waitWhileDriven(row, async () => {
       const open = await openRows(row);
       for (const each of open.filter((other) => other.status !== 'paused' && !asked.has(other.runId))) {
@@ -70,7 +70,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
         await requestPause(each, reason);
       }
       const current = open.find((other) => other.runId === runId);
-      return current === undefined ? false : isAtRest(current, open) ? true : null;
+      return current === undefined ? false : isFullyPaused(current, open) ? true : null;
     });
     return { runId, result: hasPaused ? 'paused' : 'already' };
   }

@@ -1,6 +1,6 @@
 // The worker of a command: one store and one API, on which it drives trees of any workspace.
 import { hostname } from 'node:os';
-import { findRest } from '../api/rest.ts';
+import { findTreePause } from '../api/tree-pause.ts';
 import type { RunningWorker, WorkerRequest } from '../cli/worker-io.ts';
 import type { Settings } from '../config/settings.ts';
 import { userStateFolder } from '../config/user-folders.ts';
@@ -53,7 +53,7 @@ export async function work(request: WorkerRequest, { settings, env, write, hooks
         perQueue: request.perQueue,
         graceMs: request.graceMs,
       },
-      openTree: async (rootId) => ({ api, rest: () => findRest(rootId, store) }),
+      openTree: async (rootId) => ({ api, findPause: () => findTreePause(rootId, store) }),
       enqueueDue: (due) => enqueueDue(due, api),
     });
     log({ event: 'started', worker: name, queues: request.queues, concurrency: request.concurrency });

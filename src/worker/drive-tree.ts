@@ -1,6 +1,6 @@
 // Drives one tree from its job to its end, or until it goes back. The lease of the tree decides who drives it; the job is settled afterwards.
 import type { Api, LiveEvent, RunHandle } from '../api/api.ts';
-import type { Rest } from '../api/rest.ts';
+import type { TreePause } from '../api/tree-pause.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Job, Queue } from '../ports/queue.ts';
@@ -11,7 +11,7 @@ import type { ProblemLimit } from './problem-limit.ts';
 /** What a worker needs for one tree. */
 export interface TreeSession {
   api: Api;
-  rest(): Promise<Rest | null>;
+  findPause(): Promise<TreePause | null>;
 }
 
 export interface DriveDeps {
@@ -36,7 +36,7 @@ export const workerStopped = 'its worker was asked to stop';
 /** A tree that kills its worker each time must not do so for ever. */
 const maxTakeovers = 3;
 /** A tree that goes on within this time stays here. */
-const shortRestMs = 60_000;
+const shortPauseMs = 60_000;
 /** How long a paused tree that was taken has to go on. */
 const wakingMs = 1_000;
 /** How long a tree that another process drives waits for the next look. */
@@ -98,7 +98,7 @@ async function followTree(root: RunHandle | null, { session, options, deps }: Fo
   const { rootId } = job;
   const { api } = session;
   const next =
-    root === null ? ({ kind: 'ended', status: 'ended' } as const) : await waitForChange(root, { session, stop, clock: deps.clock });
+    root === null ? ({ kind: 'ended', status: 'ended' } as const) : await waitForTreeChange(root, { session, stop, clock: deps.clock });
   if (next.kind === 'lost') {
     log({ event: 'tree.lost', rootId });
     if (next.isOurs) await giveUp(api, { options, deps }, { delayMs: heldDelayMs, problem: 'the database was out of reach' });
@@ -109,13 +109,13 @@ async function followTree(root: RunHandle | null, { session, options, deps }: Fo
     log({ event: 'tree.ended', rootId, status: next.status });
     return;
   }
-  if (next.kind === 'rests') {
+  if (next.kind === 'paused') {
     await api.handBack(rootId, workerStopped);
-    const rest = await session.rest();
+    const pause = await session.findPause();
     // Somebody has continued it at the last moment.
-    if (rest === null || !rest.reasons.every(isOrdered)) return queue.putBack(job, 0);
-    await queue.complete(job, rest.until === null ? undefined : { startAfter: rest.until });
-    log({ event: 'tree.rests', rootId, until: rest.until });
+    if (pause === null || !pause.reasons.every(isOrdered)) return queue.putBack(job, 0);
+    await queue.complete(job, pause.until === null ? undefined : { startAfter: pause.until });
+    log({ event: 'tree.rests', rootId, until: pause.until });
     return;
   }
   await waitAtMost(api.pause([rootId], workerStopped), options.graceMs, deps.clock);
@@ -125,7 +125,7 @@ async function followTree(root: RunHandle | null, { session, options, deps }: Fo
 }
 
 /** `isOurs`: it could not be written, but no other process has taken it. */
-type Change = { kind: 'ended'; status: string } | { kind: 'lost'; isOurs: boolean } | { kind: 'rests' } | { kind: 'stopped' };
+type Change = { kind: 'ended'; status: string } | { kind: 'lost'; isOurs: boolean } | { kind: 'paused' } | { kind: 'stopped' };
 
 /**
  * Releases a tree that this process cannot drive, and puts its job back. This process lives, so nobody else can take the tree before; and the database
@@ -147,20 +147,20 @@ async function giveUp(
   }
 }
 
-/** Resolves when the tree ends, rests for a longer time, or is lost, or when the worker stops. */
-async function waitForChange(
+/** Resolves when the tree ends, is paused for a longer time, or is lost, or when the worker stops. */
+async function waitForTreeChange(
   root: RunHandle,
   { session, stop, clock }: { session: TreeSession; stop: AbortSignal; clock: Clock },
 ): Promise<Change> {
   const { promise, resolve } = Promise.withResolvers<Change>();
   const onStop = () => resolve({ kind: 'stopped' });
-  const checkRest = async () => {
-    const rest = await session.rest();
-    if (rest !== null && (rest.until === null || isoToMs(rest.until) - clock.now() > shortRestMs)) resolve({ kind: 'rests' });
+  const checkPause = async () => {
+    const pause = await session.findPause();
+    if (pause !== null && (pause.until === null || isoToMs(pause.until) - clock.now() > shortPauseMs)) resolve({ kind: 'paused' });
   };
   // A failed look is repeated at the next pause; until then the tree only stays here.
   const onEvent = (event: LiveEvent) => {
-    if (event.type === 'run.paused') void checkRest().catch(() => {});
+    if (event.type === 'run.paused') void checkPause().catch(() => {});
   };
   const unwatch = session.api.watch(onEvent, { deltas: false });
   root.outcome.then(
@@ -170,7 +170,7 @@ async function waitForChange(
   stop.addEventListener('abort', onStop, { once: true });
   if (stop.aborted) onStop();
   // It may have been paused before. An order that woke it is carried out first.
-  const cancelCheck = clock.at(clock.monotonic() + wakingMs, () => void checkRest().catch(() => {}));
+  const cancelCheck = clock.at(clock.monotonic() + wakingMs, () => void checkPause().catch(() => {}));
   try {
     return await promise;
   } finally {

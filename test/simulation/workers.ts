@@ -2,7 +2,7 @@
 // drained at any moment, also between taking a job and claiming its tree. Time is virtual. At the end the same invariants are checked.
 import { createCatalog } from '../../src/agents/catalog.ts';
 import { createApi } from '../../src/api/create.ts';
-import { findRest } from '../../src/api/rest.ts';
+import { findTreePause } from '../../src/api/tree-pause.ts';
 import { native } from '../../src/dialects/native.ts';
 import { createRuntime } from '../../src/kernel/runtime.ts';
 import type { Queue } from '../../src/ports/queue.ts';
@@ -133,7 +133,7 @@ async function runWorker(cluster: Cluster, proc: SimulatedProcess, random: Rando
   const worker = startWorker({
     ...{ queue: store.queue as Queue, clock: proc.clock, queues: ['q'], concurrency: random.int(1, 2), graceMs: random.pick([10, 2_000]) },
     log: () => {},
-    openTree: async (rootId) => ({ api, rest: () => findRest(rootId, store) }),
+    openTree: async (rootId) => ({ api, findPause: () => findTreePause(rootId, store) }),
     enqueueDue: () => Promise.reject(new Error('there are no schedules')),
   });
   const over = Promise.withResolvers<'over'>();

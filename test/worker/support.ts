@@ -7,7 +7,7 @@ import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import type { Api } from '../../src/api/api.ts';
 import { createApi } from '../../src/api/create.ts';
-import { findRest } from '../../src/api/rest.ts';
+import { findTreePause } from '../../src/api/tree-pause.ts';
 import type { FactOf } from '../../src/contract/fact.ts';
 import { native } from '../../src/dialects/native.ts';
 import type { Checkouts } from '../../src/ports/checkouts.ts';
@@ -90,7 +90,7 @@ export async function startTestWorker(options: TestWorkerOptions): Promise<TestW
     log: (event) => void events.push(event),
     async openTree(rootId) {
       await beforeOpen(rootId);
-      return { api, rest: () => findRest(rootId, store) };
+      return { api, findPause: () => findTreePause(rootId, store) };
     },
     enqueueDue: (due) => enqueueDue(due, api),
   });
