@@ -22,7 +22,7 @@ import { defineFlow, type Flow, type FlowBrief, type FlowOutcome } from '../flow
 import { definitionToProgram } from '../flows/program.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
-import { hasLostTime, type ReadLog } from './breaks.ts';
+import { hasTimedOutIdle, type ReadLog } from './idle-time.ts';
 
 const version = sha256(`${evalFlowName} 2`);
 
@@ -55,7 +55,7 @@ async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt, readLo
   if (recorded && 'result' in recorded) return recorded.result;
   try {
     const brief = recorded ? judgingBrief(input, attempt, recorded) : workingBrief(input, attempt);
-    const outcome = await delegateInFullTime(flow, brief, readLog);
+    const outcome = await delegateWithFullTime(flow, brief, readLog);
     const used = recorded ?? outcome;
     return {
       ...key,
@@ -72,13 +72,14 @@ async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt, readLo
   }
 }
 
-/** Delegates again if a deadline has passed because of a break of the eval: a break must not change what is said about an agent. */
-async function delegateInFullTime(flow: Flow, brief: FlowBrief<Json>, readLog: ReadLog): Promise<FlowOutcome<Json>> {
+/** Delegates again if a deadline passed because of idle time, which says nothing about the agent. */
+async function delegateWithFullTime(flow: Flow, brief: FlowBrief<Json>, readLog: ReadLog): Promise<FlowOutcome<Json>> {
   for (;;) {
     const outcome = await flow.delegate<Json>(brief);
     if (outcome.terminated !== 'deadline' && !isUndecided(outcome)) return outcome;
+    // Recorded: an eval that is resumed must find the step by this name.
     const name = `look for a break in ${brief.label}`;
-    if (!(await flow.step(name, () => hasLostTime(outcome, readLog), { idempotent: true }))) return outcome;
+    if (!(await flow.step(name, () => hasTimedOutIdle(outcome, readLog), { idempotent: true }))) return outcome;
   }
 }
 
@@ -120,7 +121,7 @@ function attemptLabel({ repeats, variants }: EvalInput, { case: each, agent, mod
 }
 
 /** Errors that say nothing about the agent: the case could not be worked on, or not be judged. */
-const troubles: ReadonlySet<string> = new Set([
+const unrelatedErrors: ReadonlySet<string> = new Set([
   'agent_program',
   'auth',
   'cancelled',
@@ -144,7 +145,7 @@ export function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorde
   if (!success) {
     const reason = error === null ? status : `${error.code}: ${error.message}`;
     if (status === 'exhausted' && turns === 0) return { verdict: 'error', reason: `${reason}; the budget of the eval is used up` };
-    return { verdict: error !== null && (troubles.has(error.code) || isUndecided(outcome)) ? 'error' : 'failed', reason };
+    return { verdict: error !== null && (unrelatedErrors.has(error.code) || isUndecided(outcome)) ? 'error' : 'failed', reason };
   }
   const lost = recorded?.kept.find(({ passed }) => !passed);
   if (lost) return { verdict: 'failed', reason: `${checkName(each.checks?.[lost.index] as Check)}: ${lost.output}` };

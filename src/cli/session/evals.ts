@@ -3,8 +3,8 @@ import type { Api } from '../../api/api.ts';
 import { EvalInput, EvalReport, type EvalResult, evalFlowName } from '../../contract/eval.ts';
 import type { Fact } from '../../contract/fact.ts';
 import type { RecordedOutcome } from '../../contract/outcome.ts';
-import { findBreakEnds, measureBreaks, type ReadLog } from '../../evals/breaks.ts';
 import type { EvalRecord } from '../../evals/compare.ts';
+import { findIdleEnds, measureIdleTime, type ReadLog } from '../../evals/idle-time.ts';
 import type { EarlierEval, RecordedRun } from '../../evals/replay.ts';
 
 /** The label of a root: it finds evals without reading every log. */
@@ -66,7 +66,7 @@ export async function readEval(api: Api, runId: string): Promise<StoredEval | nu
 
 /** The results with the times in which the runs were worked on: the time of a run also counts while nothing drove it. */
 async function withoutBreaks(results: EvalResult[], facts: Fact[], api: Api): Promise<EvalResult[]> {
-  const ends = findBreakEnds(facts);
+  const ends = findIdleEnds(facts);
   if (ends.length === 0) return results;
   const outcomes = new Map(facts.flatMap((fact) => (fact.type === 'child.ended' ? [[fact.data.childId, fact.data.outcome] as const] : [])));
   const readLog: ReadLog = async (runId) => (await api.logs(runId)) as Fact[];
@@ -74,7 +74,7 @@ async function withoutBreaks(results: EvalResult[], facts: Fact[], api: Api): Pr
     results.map(async (result) => {
       const outcome = result.runId === null ? undefined : outcomes.get(result.runId);
       if (!outcome || result.durationMs === null) return result;
-      return { ...result, durationMs: Math.max(0, result.durationMs - (await measureBreaks(outcome, ends, readLog))) };
+      return { ...result, durationMs: Math.max(0, result.durationMs - (await measureIdleTime(outcome, ends, readLog))) };
     }),
   );
 }
