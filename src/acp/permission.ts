@@ -1,6 +1,7 @@
 // Approval questions of runs, asked through the client. Rules decide first: a call that a rule denies never becomes a question.
-import type { QuestionAnswer } from '../api/answer-by.ts';
+
 import type { Question } from '../api/api.ts';
+import type { QuestionAnswer } from '../api/forward-questions.ts';
 import type { Connection } from '../system/rpc-connection.ts';
 import { RpcError } from '../system/rpc-error.ts';
 import { describeQuestion } from '../views/describe-question.ts';

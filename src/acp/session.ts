@@ -1,6 +1,7 @@
 // One session of a client: a conversation in a folder, of one prompt after the other. `conversation.ts` has its runs, `turn.ts` a prompt that is open.
-import { forwardQuestions } from '../api/answer-by.ts';
+
 import type { Api, Question, RunHandle } from '../api/api.ts';
+import { forwardQuestions } from '../api/forward-questions.ts';
 import { isRetinueError } from '../contract/error.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
 import type { Connection } from '../system/rpc-connection.ts';

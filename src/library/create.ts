@@ -1,8 +1,8 @@
 // Builds a Retinue from the library's options.
 import { builtInAgents } from '../agents/built-in.ts';
 import { createCatalog } from '../agents/catalog.ts';
-import { forwardQuestions, type QuestionAnswer } from '../api/answer-by.ts';
 import type { Api, Question } from '../api/api.ts';
+import { forwardQuestions, type QuestionAnswer } from '../api/forward-questions.ts';
 import { anchorAgent } from '../config/anchor-rules.ts';
 import type { AssemblyInput, RuntimeInput } from '../config/assembly.ts';
 import { openCheckouts } from '../config/checkouts.ts';

@@ -1,8 +1,8 @@
 // Puts approval questions of runs to the client's user through MCP elicitation, if the client supports it.
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import type { Answerer } from '../api/answer-by.ts';
 import type { Question } from '../api/api.ts';
+import type { Answerer } from '../api/forward-questions.ts';
 import { isoToMs } from '../text/instant.ts';
 import { formatArguments, markInvisibleLine } from '../text/invisible.ts';
 import type { QuestionRoute } from './question-route.ts';

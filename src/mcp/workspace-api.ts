@@ -1,7 +1,8 @@
 // The API on one client's workspace. It is opened for driving runs at the first tool call, not before: clients list tools wherever they are
 // started, and listing must not create a database.
-import { type Answerer, forwardQuestions } from '../api/answer-by.ts';
+
 import type { Api } from '../api/api.ts';
+import { type Answerer, forwardQuestions } from '../api/forward-questions.ts';
 
 export interface WorkspaceApiOptions {
   /** The client's workspace; null if it names none. */

@@ -1,6 +1,7 @@
 // Asks the person at the terminal about calls that need approval, one after the other. Without a terminal it prints the commands that answer.
-import { forwardQuestions } from '../../api/answer-by.ts';
+
 import type { Api, LiveEvent, Question } from '../../api/api.ts';
+import { forwardQuestions } from '../../api/forward-questions.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { describeQuestion, isFlowQuestion } from '../../views/describe-question.ts';
 import { shortId } from '../../views/format.ts';
