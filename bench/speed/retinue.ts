@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createProcessExecutor } from '../../src/hosts/process.ts';
-import type { Client, Runtime } from '../../src/kernel/runtime.ts';
+import type { RuntimeClient, Runtime } from '../../src/kernel/runtime.ts';
 import { modelObjectToHandle } from '../../src/models/model-object.ts';
 import { createModels } from '../../src/models/models.ts';
 import { withPrices } from '../../src/models/prices.ts';
@@ -79,7 +79,7 @@ export async function measureDatabase(n: number, { models, model, task = 'child'
   return bytes;
 }
 
-async function runGroup(client: Client, n: number, task: string): Promise<void> {
+async function runGroup(client: RuntimeClient, n: number, task: string): Promise<void> {
   await Promise.all(
     Array.from({ length: n }, async (_, at) => {
       const { outcome } = await client.delegate({ task: `${task} ${at}`, agent: 'explore' });

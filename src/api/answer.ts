@@ -5,7 +5,7 @@ import type { Store } from '../ports/store.ts';
 import { findRun } from '../records/find-run.ts';
 import { isoToMs } from '../text/instant.ts';
 import type { Api, Question } from './api.ts';
-import { changes } from './follow.ts';
+import { watchChanges } from './follow.ts';
 import type { Listeners } from './listeners.ts';
 import type { Reach } from './reach.ts';
 
@@ -19,9 +19,9 @@ export interface AnswerDeps {
   reach: Reach;
 }
 
-export type Answer = (question: Question, answer: Parameters<Api['answer']>[1]) => ReturnType<Api['answer']>;
+export type AnswerQuestion = (question: Question, answer: Parameters<Api['answer']>[1]) => ReturnType<Api['answer']>;
 
-export function createAnswer({ store, clock, listeners, reach: { findLive, sendOrder, waitForFact } }: AnswerDeps): Answer {
+export function createAnswer({ store, clock, listeners, reach: { findLive, sendOrder, waitForFact } }: AnswerDeps): AnswerQuestion {
   /**
    * The denial of an approved call, if the run got narrowing rules after it asked. Null if no rule came, or if nothing is known within `denialWaitMs`.
    */
@@ -33,7 +33,7 @@ export function createAnswer({ store, clock, listeners, reach: { findLive, sendO
     const stop = new AbortController();
     const endTimer = clock.at(clock.monotonic() + denialWaitMs, () => stop.abort());
     try {
-      for await (const _ of changes({ store, listeners }, stop.signal)) {
+      for await (const _ of watchChanges({ store, listeners }, stop.signal)) {
         const results = await store.facts({ runId, types: ['tool.finished'] });
         const result = results.find((fact) => fact.type === 'tool.finished' && isThisCall(fact.data));
         if (result?.type === 'tool.finished') return result.data.status === 'denied' ? result.data.output : null;

@@ -10,7 +10,15 @@ import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
 import type { ResumeOptions } from '../kernel/resume.ts';
-import type { BriefOptions, Client, ClientOptions, EnqueueOptions, EnqueueResult, FlowOptions, RunHandle } from '../kernel/runtime.ts';
+import type {
+  BriefOptions,
+  ClientRunOptions,
+  EnqueueOptions,
+  EnqueueResult,
+  FlowOptions,
+  RunHandle,
+  RuntimeClient,
+} from '../kernel/runtime.ts';
 import type { FileProblem } from '../kernel/workspace.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import type { FlowProgram } from '../ports/flow.ts';
@@ -238,7 +246,7 @@ export interface Api {
   /** The default dialect, for front-ends that offer its tools. */
   dialect: Dialect;
   /** Opens a client: a root run without a model, for a program that delegates from outside. */
-  client(options?: ClientOptions & { queue?: string }): Promise<Client>;
+  client(options?: ClientRunOptions & { queue?: string }): Promise<RuntimeClient>;
   /** Starts a flow in this process, as a root run. Rejects with `invalid_brief` if the input does not match its schema. */
   flow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
   /** Starts a flow of the workspace, by the name of its trusted file. Rejects with `usage` if there is none, and like `flow`. */

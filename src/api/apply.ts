@@ -2,8 +2,8 @@
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import { type ApplyReport, findOwners, hasOwnFiles, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
-import { joinSteps, type PathStep, reverseSteps } from '../kernel/change-steps.ts';
-import type { Client, Runtime } from '../kernel/runtime.ts';
+import { joinSteps, type RunPathChange, reverseSteps } from '../kernel/change-steps.ts';
+import type { Runtime, RuntimeClient } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
@@ -38,7 +38,7 @@ export function createApply({ store, checkouts, workspace, drive }: ApplyDeps): 
     return { checkouts, workspace };
   }
 
-  async function withClient<T>(label: string, work: (client: Client) => Promise<T>): Promise<T> {
+  async function withClient<T>(label: string, work: (client: RuntimeClient) => Promise<T>): Promise<T> {
     const client = await (await drive()).openClient({ label });
     try {
       return await work(client);
@@ -120,12 +120,12 @@ async function expandIds(ids: string[], store: Store): Promise<string[]> {
 }
 
 /** What these runs, and plans with their changes, did to the files of the workspace, in order. */
-async function collectSteps(runIds: ReadonlySet<string>, workspace: string, store: Store): Promise<PathStep[]> {
+async function collectSteps(runIds: ReadonlySet<string>, workspace: string, store: Store): Promise<RunPathChange[]> {
   const facts = await store.facts({ types: ['changes.planned', 'changes.made', 'artifact.recorded'] });
   const made = new Map(
     facts.flatMap((fact) => (fact.type === 'changes.made' ? [[`${fact.runId} ${fact.data.id}`, fact.data.left] as const] : [])),
   );
-  const steps: PathStep[] = [];
+  const steps: RunPathChange[] = [];
   for (const fact of facts) steps.push(...(await factToSteps(fact, { runIds, workspace, made, store })));
   return steps;
 }
@@ -138,7 +138,7 @@ interface StepDeps {
   store: Store;
 }
 
-async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }: StepDeps): Promise<PathStep[]> {
+async function factToSteps(fact: StoredFact, { runIds, workspace, made, store }: StepDeps): Promise<RunPathChange[]> {
   const { runId } = fact;
   if (fact.type === 'artifact.recorded') return runIds.has(runId) && fact.data.change ? [{ runId, change: fact.data.change }] : [];
   if (fact.type !== 'changes.planned' || fact.data.workspace !== workspace) return [];

@@ -35,7 +35,7 @@ import type { Api, Interrupted } from './api.ts';
 import { createApply } from './apply.ts';
 import { loadChanges, loadPatch } from './changes.ts';
 import { runEvents } from './events.ts';
-import { changes, followFacts } from './follow.ts';
+import { followFacts, watchChanges } from './follow.ts';
 import { listInterruptedPlans, repairInterruptedPlans } from './interrupted-plans.ts';
 import { createKeyedRoots } from './keyed-roots.ts';
 import { findLeftFolders, removeLeftFolders } from './leftovers.ts';
@@ -142,7 +142,7 @@ export function createApi(options: ApiOptions): Api {
     const runIds = await Promise.all(ids.map(async (id) => (await findRun(id, store)).runId));
     const outcomes: (Outcome | null)[] = runIds.map(() => null);
     const isRelevant = (fact: Fact) => fact.type === 'run.ended' && runIds.includes(fact.runId);
-    for await (const _ of changes({ store, listeners }, signal, isRelevant)) {
+    for await (const _ of watchChanges({ store, listeners }, signal, isRelevant)) {
       for (const [i, runId] of runIds.entries()) outcomes[i] ??= await loadOutcome(runId);
       if (any ? outcomes.some((each) => each !== null) : outcomes.every((each) => each !== null)) break;
     }

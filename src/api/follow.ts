@@ -15,7 +15,7 @@ export interface ChangeSource {
  * Yields once at the beginning and then whenever another process may have changed something, or this one has recorded a fact that `isRelevant`
  * accepts. Ends when the signal fires.
  */
-export async function* changes(
+export async function* watchChanges(
   { store, listeners }: ChangeSource,
   signal: AbortSignal,
   isRelevant: (fact: Fact) => boolean = () => true,
@@ -55,7 +55,7 @@ export async function* followFacts(
   let after: string | undefined;
   let isPastCursor = options.after === undefined;
   const isRelevant = (fact: Fact) => options.tree === true || fact.runId === runId;
-  for await (const _ of changes(source, options.signal, isRelevant)) {
+  for await (const _ of watchChanges(source, options.signal, isRelevant)) {
     for (;;) {
       const facts = await source.store.facts({ ...scope, limit: pageSize, ...(after === undefined ? {} : { after }) });
       for (const fact of facts) {

@@ -1,7 +1,7 @@
 // Forwards the approval questions of this process to a callback of a program or to an MCP client, instead of a terminal.
 import type { RunRow } from '../contract/run.ts';
 import type { Api, LiveEvent, Question } from './api.ts';
-import { questionOf } from './questions.ts';
+import { factToQuestion } from './questions.ts';
 
 export type QuestionAnswer = Parameters<Api['answer']>[1];
 
@@ -29,7 +29,7 @@ export function forwardQuestions(api: Pick<Api, 'watch' | 'answer'>, answerer: A
     if (event.type === 'approval.asked') {
       const run = runs.get(event.runId) ?? { rootId: event.runId, agent: null, label: null };
       // Without an answer, or if it cannot be delivered, the question stays open and expires as a refusal.
-      void ask(questionOf(event, run)).catch(() => {});
+      void ask(factToQuestion(event, run)).catch(() => {});
     }
     if (event.type === 'approval.answered') open.get(`${event.runId}.${event.data.turn}.${event.data.index}`)?.abort();
   };

@@ -1,7 +1,7 @@
 // Plans that a killed process did not complete, and the temporary files that it left.
 import type { ChangeSet } from '../contract/change-set.ts';
 import type { FactOf } from '../contract/fact.ts';
-import { type CompletedPlan, planKey, readSteps } from '../kernel/apply.ts';
+import { type CompletedPlan, createPlanKey, readSteps } from '../kernel/apply.ts';
 import { joinSteps } from '../kernel/change-steps.ts';
 import type { Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
@@ -18,7 +18,7 @@ export interface InterruptedPlan extends Omit<CompletedPlan, 'left'> {
   temporary: string[];
 }
 
-export interface InterruptedDeps {
+export interface InterruptedPlanDeps {
   store: Store;
   checkouts: Checkouts | undefined;
   drive(): Promise<Runtime>;
@@ -31,12 +31,12 @@ interface Found extends InterruptedPlan {
 }
 
 /** Those of processes that do not run any more. */
-async function findInterruptedPlans({ store, checkouts }: Omit<InterruptedDeps, 'drive'>): Promise<Found[]> {
+async function findInterruptedPlans({ store, checkouts }: Omit<InterruptedPlanDeps, 'drive'>): Promise<Found[]> {
   const facts = await store.facts({ types: ['changes.planned', 'changes.made'] });
   const open = new Map<string, FactOf<'changes.planned'>>();
   for (const fact of facts) {
-    if (fact.type === 'changes.planned') open.set(planKey(fact.runId, fact.data.id), fact as FactOf<'changes.planned'>);
-    else if (fact.type === 'changes.made') open.delete(planKey(fact.runId, fact.data.id));
+    if (fact.type === 'changes.planned') open.set(createPlanKey(fact.runId, fact.data.id), fact as FactOf<'changes.planned'>);
+    else if (fact.type === 'changes.made') open.delete(createPlanKey(fact.runId, fact.data.id));
   }
   const found: Found[] = [];
   for (const [key, { runId, data }] of open) {
@@ -55,7 +55,7 @@ async function findInterruptedPlans({ store, checkouts }: Omit<InterruptedDeps, 
 }
 
 /** Completes plans that belong to no live tree. Returns those that were completed. */
-export async function completeInterruptedPlans({ store, checkouts, drive }: InterruptedDeps): Promise<CompletedPlan[]> {
+export async function completeInterruptedPlans({ store, checkouts, drive }: InterruptedPlanDeps): Promise<CompletedPlan[]> {
   const completed: CompletedPlan[] = [];
   for (const { state, runId, rootId, kind, runs, files, planned } of await findInterruptedPlans({ store, checkouts })) {
     if (state !== 'open') continue;
@@ -71,7 +71,7 @@ export async function completeInterruptedPlans({ store, checkouts, drive }: Inte
   return completed;
 }
 
-export async function listInterruptedPlans(deps: Omit<InterruptedDeps, 'drive'>): Promise<InterruptedPlan[]> {
+export async function listInterruptedPlans(deps: Omit<InterruptedPlanDeps, 'drive'>): Promise<InterruptedPlan[]> {
   return (await findInterruptedPlans(deps)).map(toPublic);
 }
 
@@ -80,10 +80,10 @@ function toPublic({ runId, state, kind, runs, files, temporary }: Found): Interr
 }
 
 /** Completes what can be completed, and deletes temporary files of the others. Returns what was found. */
-export async function repairInterruptedPlans(deps: InterruptedDeps): Promise<InterruptedPlan[]> {
+export async function repairInterruptedPlans(deps: InterruptedPlanDeps): Promise<InterruptedPlan[]> {
   const found = await findInterruptedPlans(deps);
   await completeInterruptedPlans(deps);
   for (const { runId, planned, set } of found)
-    await deps.checkouts?.changes.findTemporary(planned.workspace, set, { key: planKey(runId, planned.id), remove: true });
+    await deps.checkouts?.changes.findTemporary(planned.workspace, set, { key: createPlanKey(runId, planned.id), remove: true });
   return found.map(toPublic);
 }

@@ -7,7 +7,7 @@ import { findRun } from '../records/find-run.ts';
 import type { Question } from './api.ts';
 
 /** The open questions of all trees, oldest first. */
-export async function openQuestions(store: Store): Promise<Question[]> {
+export async function listOpenQuestions(store: Store): Promise<Question[]> {
   const rows = await store.runs({ live: true, order: 'oldest' });
   const questions = await Promise.all(rows.map((row) => openQuestionsOf(row, store)));
   return questions.flat().sort((a, b) => (a.askedAt < b.askedAt ? -1 : 1));
@@ -19,11 +19,11 @@ async function openQuestionsOf(row: RunRow, store: Store): Promise<Question[]> {
   const settled = new Set(
     facts.flatMap((fact) => (fact.type === 'approval.answered' || fact.type === 'tool.finished' ? [callId(fact.data)] : [])),
   );
-  return asked.filter(({ data }) => !settled.has(callId(data))).map((fact) => questionOf(fact, row));
+  return asked.filter(({ data }) => !settled.has(callId(data))).map((fact) => factToQuestion(fact, row));
 }
 
 /** A question from its fact and the row of its run. */
-export function questionOf({ runId, at, data }: FactOf<'approval.asked'>, row: Pick<RunRow, 'rootId' | 'agent' | 'label'>): Question {
+export function factToQuestion({ runId, at, data }: FactOf<'approval.asked'>, row: Pick<RunRow, 'rootId' | 'agent' | 'label'>): Question {
   const { rootId, agent, label } = row;
   return { id: `${runId}.${callId(data)}`, runId, rootId, agent, label, askedAt: at, ...data };
 }

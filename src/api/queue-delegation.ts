@@ -9,7 +9,7 @@ import type { TraceHeaders } from '../contract/trace-context.ts';
 import { type ClientReach, canSeeClient, findClientId, tagQueuedBrief } from '../kernel/client-reach.ts';
 import { cutPage, findNewest, readPart } from '../kernel/delegation.ts';
 import { unknownChildError } from '../kernel/dialect-tools.ts';
-import { followUpBrief, loadState } from '../kernel/history.ts';
+import { createFollowUpBrief, loadState } from '../kernel/history.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChildView, Delegation, DelegationStart } from '../ports/delegation.ts';
 import type { Redact } from '../ports/secrets.ts';
@@ -114,7 +114,7 @@ export async function openQueueDelegation(own: Delegation, deps: QueueDelegation
       const id = options?.newest ? findNewest(own.newest(idOrLabel), created) : idOrLabel;
       if (!(await isVisible(id))) return own.message(id, text);
       const view = await recall(id);
-      if (view?.outcome) return start({ ...followUpBrief(await loadState(id, store), text), background: true }, undefined);
+      if (view?.outcome) return start({ ...createFollowUpBrief(await loadState(id, store), text), background: true }, undefined);
       try {
         await api.message(id, text, { followUp: false });
         return { ok: true, runId: id };

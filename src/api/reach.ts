@@ -7,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Store } from '../ports/store.ts';
 import { msToIso } from '../text/instant.ts';
-import { changes } from './follow.ts';
+import { watchChanges } from './follow.ts';
 import type { Listeners } from './listeners.ts';
 
 /** How often a command that waits for another process checks that it is still alive. */
@@ -62,7 +62,7 @@ export function createReach({ store, clock, ids, listeners, running }: ReachDeps
     };
     scheduleCheck();
     try {
-      for await (const _ of changes({ store, listeners }, stop.signal)) {
+      for await (const _ of watchChanges({ store, listeners }, stop.signal)) {
         const result = await check();
         if (result !== null) return result;
       }

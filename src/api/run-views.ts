@@ -7,7 +7,7 @@ import { isoToMs } from '../text/instant.ts';
 import type { RunView } from './api.ts';
 import { findTreeDrivers, type TreeDriver } from './tree-drivers.ts';
 import { findPauseInRows } from './tree-pause.ts';
-import { shownStatus } from './tree-status.ts';
+import { deriveStatus } from './tree-status.ts';
 
 const nobody: TreeDriver = { pid: null, worker: null, isQueued: false, isWoken: false, queue: null };
 
@@ -60,7 +60,7 @@ function rowToView(row: RunRow, tree: RunRow[], driver: TreeDriver & { isDelayed
     kind,
     label,
     agent,
-    status: isLive(row.status) ? shownStatus(row, tree, driver) : row.status,
+    status: isLive(row.status) ? deriveStatus(row, tree, driver) : row.status,
     driven: isLive(row.status) && driver.pid !== null,
     turns,
     tokens,

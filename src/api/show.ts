@@ -2,7 +2,7 @@
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
-import { pinnedServers } from '../kernel/pinned-agent.ts';
+import { loadPinnedServers } from '../kernel/pinned-agent.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
@@ -55,7 +55,7 @@ export function createShow(store: Store, rowsToViews: ReturnType<typeof createRu
       outcome: ended ? completeOutcome(ended.data.outcome) : null,
       pid: row.endedAt === null ? (driver?.pid ?? null) : null,
       host: created?.data.host ?? null,
-      servers: created && row.endedAt === null ? await pinnedServers(created, store) : {},
+      servers: created && row.endedAt === null ? await loadPinnedServers(created, store) : {},
       model: row.model ?? started?.data.model ?? null,
       ...(created?.data.external && {
         external: {

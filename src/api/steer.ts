@@ -5,7 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
-import { followUpBrief, loadState } from '../kernel/history.ts';
+import { createFollowUpBrief, loadState } from '../kernel/history.ts';
 import { endInterruptedRun } from '../kernel/interrupted.ts';
 import type { BriefOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
 import { loopVersionOf } from '../kernel/state.ts';
@@ -21,7 +21,7 @@ import { followUpAsRoot } from '../records/fork.ts';
 import { createAnswer } from './answer.ts';
 import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
-import { findQuestion, openQuestions } from './questions.ts';
+import { findQuestion, listOpenQuestions } from './questions.ts';
 import { createReach } from './reach.ts';
 import { isFullyPaused, isPaused } from './tree-status.ts';
 
@@ -126,7 +126,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
   async function createFollowUp(row: RunRow, text: string, rules: string[]): Promise<Brief> {
     const brief =
       row.parentId === null
-        ? followUpBrief(await loadState(row.runId, store), text)
+        ? createFollowUpBrief(await loadState(row.runId, store), text)
         : await followUpAsRoot(row.runId, { task: text }, store);
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
@@ -197,7 +197,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       await sendOrder(row, 'compact', '');
       return { runId, result: (await isDriven(row)) ? 'asked' : 'kept' };
     },
-    questions: () => openQuestions(store),
+    questions: () => listOpenQuestions(store),
     question: (id) => findQuestion(id, store),
     answer: async (id, given) => answer(await findQuestion(id, store), given),
   };

@@ -20,7 +20,7 @@ export function isPaused(row: RunRow, tree: RunRow[]): boolean {
  * The status of a live run. Without a process, all live runs of a tree have one status: `queued` if a worker takes the tree as soon as it can, `paused` if
  * all of them are paused, otherwise `interrupted`. `tree`: the live rows of its tree. `isDelayed`: all of it is paused until some time.
  */
-export function shownStatus(
+export function deriveStatus(
   row: RunRow,
   tree: RunRow[],
   { pid, isQueued, isDelayed }: Pick<TreeDriver, 'pid' | 'isQueued'> & { isDelayed: boolean },

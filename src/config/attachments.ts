@@ -11,7 +11,7 @@ import { findNamedPath, isInside, missingPathError, readBytes } from './files.ts
 const folderName = '.retinue-files';
 const ownerFile = '.run';
 const maxBytes = 64 * 1024 * 1024;
-/** What the first message of a run contains of each file; `conversation/context.ts` cuts there. */
+/** What the first message of a run contains of each file; `conversation/prompt-builder.ts` cuts there. */
 const shownCharacters = 10_000;
 
 /** A file of a brief. */

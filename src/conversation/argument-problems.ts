@@ -6,7 +6,7 @@ import { clipName, nearestName } from '../text/suggest.ts';
 const maxListed = 5;
 
 /** Describes why a schema refused arguments, in one line. */
-export function namedProblems(error: z.ZodError, schema: z.ZodType, args: unknown): string {
+export function describeArgumentProblems(error: z.ZodError, schema: z.ZodType, args: unknown): string {
   const problems = error.issues.flatMap((issue) => issueToProblems(issue, schema, args));
   const more = problems.length > maxListed ? [`and ${problems.length - maxListed} more`] : [];
   return [...problems.slice(0, maxListed), ...more].join('; ');
@@ -52,12 +52,12 @@ function parametersAt(schema: z.ZodType, path: PropertyKey[]): string[] {
   let schemas = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema];
   for (const step of path) {
     schemas = schemas
-      .flatMap(alternatives)
+      .flatMap(listAlternatives)
       .flatMap((each) => (typeof step === 'number' ? each.items : each.properties?.[String(step)]) ?? []);
   }
-  return schemas.flatMap(alternatives).flatMap((each) => Object.keys(each.properties ?? {}));
+  return schemas.flatMap(listAlternatives).flatMap((each) => Object.keys(each.properties ?? {}));
 }
 
-function alternatives(schema: JsonSchema): JsonSchema[] {
-  return schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema];
+function listAlternatives(schema: JsonSchema): JsonSchema[] {
+  return schema.anyOf ? schema.anyOf.flatMap(listAlternatives) : [schema];
 }

@@ -1,13 +1,13 @@
 // Parses the arguments of a tool call strictly, as the model wrote them. Problems are sentences for the model.
 import type { Json } from '../contract/json.ts';
 
-export type Parsed = { ok: true; value: Json } | { ok: false; problem: string };
+export type ParsedArguments = { ok: true; value: Json } | { ok: false; problem: string };
 
 /** Deeper arguments are refused. */
 export const maxArgumentDepth = 64;
 const maxBytes = 4 * 1024 * 1024;
 
-export function parseArguments(text: string): Parsed {
+export function parseArguments(text: string): ParsedArguments {
   if (text.length > maxBytes) return { ok: false, problem: `the arguments are larger than ${maxBytes} bytes` };
   if (text.trim() === '') return { ok: true, value: {} };
   let value: Json;

@@ -2,7 +2,7 @@
 import type { WorkspaceInfo } from '../ports/workspace.ts';
 import { msToIso } from '../text/instant.ts';
 
-export interface Environment {
+export interface PromptEnvironment {
   workspace: string;
   info: WorkspaceInfo;
   /** Milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface Environment {
   maxToolCalls: number;
 }
 
-export function renderEnvironment({ workspace, info, now, tools, hasNetwork, maxToolCalls }: Environment): string {
+export function renderEnvironment({ workspace, info, now, tools, hasNetwork, maxToolCalls }: PromptEnvironment): string {
   const has = (...names: string[]) => names.some((name) => tools.includes(name));
   const facts = [
     `Workspace: ${workspace}`,

@@ -14,7 +14,7 @@ const versions = new Map([loopV1, loopV2, loopV3, loopV4, loopV5].map((each) => 
 export const currentLoopVersion = loopV5.version;
 
 /** Without a number: the current version. Throws `store_newer` for one that this program does not know. */
-export function loopVersion(version: number = currentLoopVersion): LoopVersion {
+export function findLoopVersion(version: number = currentLoopVersion): LoopVersion {
   const known = versions.get(version);
   if (known) return known;
   throw new RetinueError('store_newer', `a run was started by a newer Retinue (loop version ${version}); update Retinue to continue it`);

@@ -44,7 +44,7 @@ export type Entry = (
 export type InboxItem = { kind: 'message'; from: string; text: string } | { kind: 'child'; childId: string; outcome: Outcome };
 
 /** What the next model call adds to the conversation. */
-export interface Pending {
+export interface PendingInput {
   calls: CallState[];
   dropped: number;
   inbox: InboxItem[];
@@ -57,7 +57,7 @@ export interface Pending {
 
 /** The entries that the next model call appends after the last answer. */
 export function entriesForNextCall(
-  pending: Pending,
+  pending: PendingInput,
   { purpose, cause }: { purpose: Purpose; cause: LimitCause | null },
   texts: LoopVersion,
 ): Entry[] {
@@ -92,7 +92,7 @@ export interface ToolDefinition {
 }
 
 /** The parts that all requests of a run share. `run.started` pins them by hash. */
-export interface Pinned {
+export interface PinnedParts {
   system: string;
   systemHash: string;
   tools: ToolDefinition[];
@@ -101,7 +101,7 @@ export interface Pinned {
   historyHash: string | null;
 }
 
-export interface Request {
+export interface ModelRequest {
   options: LanguageModelV4CallOptions;
   hash: string;
   /** Size of the text in bytes. A third of it estimates the tokens. */
@@ -116,7 +116,7 @@ interface Rendered {
 }
 
 /** `texts`: of the run's loop version. */
-export interface RequestOptions {
+export interface ModelRequestOptions {
   purpose: Purpose;
   maxOutputTokens: number | null;
   /** How much the model is told to think; null if it is not told. Only the hash covers it: the settings depend on the provider. */
@@ -128,7 +128,7 @@ export interface RequestOptions {
  * Builds the request. Its hash covers the canonical call options; system prompt, tools, history and messages enter it as hashes of their own, so
  * that a long conversation is not hashed again at every turn.
  */
-export function buildRequest(pinned: Pinned, entries: Entry[], call: RequestOptions): Request {
+export function buildRequest(pinned: PinnedParts, entries: Entry[], call: ModelRequestOptions): ModelRequest {
   const parts = entries.map((entry) => render(entry, call.texts));
   // Another choice than that of a turn would make a provider's cache of the conversation useless for the compaction.
   const choice = call.purpose === 'turn' || call.purpose === 'compact' ? 'auto' : 'none';

@@ -56,13 +56,13 @@ function computeKey(tool: string, args: Json): string {
 const maxPlainKey = 63;
 
 /** Identifies what an approver was shown and what will be executed. */
-export function callHash(tool: string, args: Json): string {
+export function hashCall(tool: string, args: Json): string {
   return sha256(canonical({ arguments: args, tool }));
 }
 
 /** The same for a recorded call. Arguments that were redacted are identified by the HMAC of the original. */
 export function callPin({ tool, arguments: args, original }: CallState): string {
-  return original ?? callHash(tool, args);
+  return original ?? hashCall(tool, args);
 }
 
 /** How often the latest calls repeat: the same call, or a cycle of up to four calls. */

@@ -7,7 +7,7 @@ import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contra
 import { defaultLimits, type LimitName, type Limits, type LimitsGiven } from '../contract/limits.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
-import { emptyFixture, findFixture, findFixtureRoot, hashFixture } from './fixture.ts';
+import { createEmptyFixture, findFixture, findFixtureRoot, hashFixture } from './fixture.ts';
 import { resolveCheckModels, resolveModel } from './script-models.ts';
 
 const maxProblems = 5;
@@ -94,7 +94,7 @@ export async function createEvalInput(
   const prepared: EvalCase[] = [];
   for (const each of cases) {
     const fixture =
-      each.fixture === undefined ? await emptyFixture(stateFolder) : await findFixture(resolve(dirname(path), each.fixture), root);
+      each.fixture === undefined ? await createEmptyFixture(stateFolder) : await findFixture(resolve(dirname(path), each.fixture), root);
     const files = hashes.get(fixture) ?? (await hashFixture(fixture));
     hashes.set(fixture, files);
     const whole = { ...each, fixture };

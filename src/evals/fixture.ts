@@ -57,7 +57,7 @@ function isInside(folder: string, path: string): boolean {
 }
 
 /** A folder without files, for cases without a fixture. */
-export async function emptyFixture(stateFolder: string): Promise<string> {
+export async function createEmptyFixture(stateFolder: string): Promise<string> {
   const path = join(stateFolder, 'empty-fixture');
   await mkdir(path, { recursive: true, mode: 0o700 });
   if ((await readdir(path)).length > 0) throw new RetinueError('usage', `${path} must be empty; remove what is in it`);

@@ -54,7 +54,7 @@ async function runAttempt(flow: Flow, input: EvalInput, attempt: Attempt, readLo
   const recorded = input.replay?.recorded[attemptKey(key)] ?? null;
   if (recorded && 'result' in recorded) return recorded.result;
   try {
-    const brief = recorded ? judgingBrief(input, attempt, recorded) : workingBrief(input, attempt);
+    const brief = recorded ? createJudgingBrief(input, attempt, recorded) : createWorkBrief(input, attempt);
     const outcome = await delegateWithFullTime(flow, brief, readLog);
     const used = recorded ?? outcome;
     return {
@@ -83,7 +83,7 @@ async function delegateWithFullTime(flow: Flow, brief: FlowBrief<Json>, readLog:
   }
 }
 
-function workingBrief(input: EvalInput, attempt: Attempt): FlowBrief<Json> {
+function createWorkBrief(input: EvalInput, attempt: Attempt): FlowBrief<Json> {
   const { case: each, agent, model } = attempt;
   const { name: _name, subject: _subject, expect: _expect, maxCheckRounds = 1, result, ...brief } = each;
   return {
@@ -97,7 +97,7 @@ function workingBrief(input: EvalInput, attempt: Attempt): FlowBrief<Json> {
 }
 
 /** A run that begins with the files and the answer of a recorded one, and is judged by the checks of today. */
-function judgingBrief(input: EvalInput, attempt: Attempt, { runId, kept }: Extract<Recorded, { runId: string }>): FlowBrief<Json> {
+function createJudgingBrief(input: EvalInput, attempt: Attempt, { runId, kept }: Extract<Recorded, { runId: string }>): FlowBrief<Json> {
   const { task, fixture, result, checks = [] } = attempt.case;
   const open = checks.filter((_, index) => !kept.some((each) => each.index === index));
   return {
@@ -138,7 +138,7 @@ const unrelatedErrors: ReadonlySet<string> = new Set([
   'workspace',
 ]);
 
-export function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judged {
+export function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judgement {
   const { success, status, error, turns, notices = [] } = outcome;
   const misfit = recorded && notices.find((notice) => notice.includes('do not fit into the files'));
   if (misfit) return { verdict: 'error', reason: misfit };
@@ -159,7 +159,7 @@ function isUndecided(outcome: FlowOutcome<Json>): boolean {
   return outcome.error?.code === 'check_failed' && results.length > 0 && !results.some(({ status }) => status === 'failed');
 }
 
-type Judged = Pick<EvalResult, 'verdict' | 'reason'>;
+type Judgement = Pick<EvalResult, 'verdict' | 'reason'>;
 
 function findMismatch({ summary, data }: Outcome, { includes = [], excludes = [], ...expected }: Expectation): string | null {
   const answer = summary.toLowerCase();

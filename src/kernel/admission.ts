@@ -24,22 +24,22 @@ import {
 } from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
 import { thrownToText } from './call-rights.ts';
-import { assertChecksAllowed, authorRights } from './check-rights.ts';
-import { type ClientReach, clientTag } from './client-reach.ts';
+import { assertChecksAllowed, findAuthorRights } from './check-rights.ts';
+import { type ClientReach, createClientTag } from './client-reach.ts';
 import { limitUnpricedCost, unknownPriceError } from './cost-limit.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { admitEffort } from './effort.ts';
-import { assertOneModel, externalOf, ownLoginModel, withExternalTools } from './external-admission.ts';
-import { chooseModels, modelSettings } from './model-routes.ts';
+import { assertOneModel, createOwnLoginModel, findExternal, withExternalTools } from './external-admission.ts';
+import { chooseModels, findModelSettings } from './model-routes.ts';
 import { agentDefinition } from './pinned-agent.ts';
 import type { ModelWork, Run } from './run.ts';
-import { rulesetsForChildren } from './run-rights.ts';
+import { collectChildRulesets } from './run-rights.ts';
 import type { Services } from './services.ts';
-import { admitBudgets, type BudgetDeps } from './shared-budgets.ts';
+import { admitBudgets, type BudgetAdmissionDeps } from './shared-budgets.ts';
 import { assertFilesNamed } from './workspace.ts';
 
 export type AdmissionDeps = Pick<Services, 'settings' | 'models' | 'compileSchema' | 'toolSource' | 'host' | 'checkouts' | 'externals'> &
-  BudgetDeps;
+  BudgetAdmissionDeps;
 
 export interface Admission {
   created: FactData['run.created'];
@@ -78,13 +78,13 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   if (request.rootModel !== undefined) assertModelInvocation(named);
   const { agent, brief } = fillAgent(named, given);
   for (const check of brief.checks ?? []) if ('agent' in check) findAgent(check.agent, dialect.catalog);
-  const external = externalOf(agent, deps);
+  const external = findExternal(agent, deps);
   const collected = await collectTools(brief, agent, dialect, deps);
   const { absent, notices } = collected;
   const tools = external ? withExternalTools(collected.tools) : collected.tools;
   checkToolNames(brief, [...tools.keys()], absent);
   const own = parent ? [] : settings.rulesets(dialect.delegationTools);
-  const author = authorRights(parent, own);
+  const author = findAuthorRights(parent, own);
   const shell = author.hasShell ? tools.get('bash') : undefined;
   await assertChecksAllowed(brief.checks ?? [], { tool: shell, rulesets: author.rulesets, workspace: settings.workspace });
   const rulesets = [...own, ...narrowingRulesets(brief, agent, dialect)];
@@ -95,9 +95,9 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
       { from: 'agent', limits: agent.limits ?? {} },
       { from: 'brief', limits: brief.limits ?? {} },
     ],
-    parent && remainingLimits(parent),
+    parent && computeRemainingLimits(parent),
   );
-  const defaults = modelSettings(parent, settings);
+  const defaults = findModelSettings(parent, settings);
   const chosen = chooseModels(brief, agent, parent, defaults);
   if (brief.model === undefined) assertOneModel(agent, external, defaults.routes?.[agent.name]);
   // An external agent inherits only the first model of its parent.
@@ -108,9 +108,9 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const { rootModel } = request;
   const isChosenByModel = brief.model !== undefined && rootModel !== undefined;
   const model =
-    ownLoginModel(agent, external) ?? (await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester));
+    createOwnLoginModel(agent, external) ?? (await deps.models.resolve(name, isChosenByModel ? { ...requester, rootModel } : requester));
   const ownRulesets = rulesets.filter(({ scope }) => scope !== 'children');
-  const allRulesets = [...(parent ? rulesetsForChildren(parent) : []), ...ownRulesets];
+  const allRulesets = [...(parent ? collectChildRulesets(parent) : []), ...ownRulesets];
   const offered = toolsToOffer(brief, agent, { dialect, tools, depth, limits, rulesets: allRulesets });
   if (parent && dialect.setup.refusesMissingTools) assertToolsPassedOn(brief, offered, { dialect, tools });
   const { effort, notices: effortNotices } = admitEffort({ brief, agent, parent, settings, model, external });
@@ -170,7 +170,7 @@ async function checkSummaryModel(requester: ModelRequester, { models, settings }
 }
 
 /** Omitted fields behave as for a library scope, which sees only its own runs. */
-export interface ClientOptions extends Partial<ClientReach> {
+export interface ClientRunOptions extends Partial<ClientReach> {
   label?: string;
   limits?: LimitsGiven;
   /** Shared budgets that everything below it draws from, besides those of the settings. */
@@ -185,7 +185,7 @@ export interface ClientOptions extends Partial<ClientReach> {
  */
 export function admitClient(
   runId: string,
-  options: ClientOptions,
+  options: ClientRunOptions,
   dialect: AdmissionDialect,
   { settings }: Pick<AdmissionDeps, 'settings'>,
 ): Admission {
@@ -210,7 +210,7 @@ export function admitClient(
     brief: {
       task: 'delegates from outside',
       ...(options.label === undefined ? {} : { label: options.label }),
-      ...(options.name ? { tags: [clientTag(options.name)] } : {}),
+      ...(options.name ? { tags: [createClientTag(options.name)] } : {}),
     },
     depth: 0,
     dialect: dialect.name,
@@ -235,7 +235,7 @@ export function admitClient(
 }
 
 /** The run as a model provider sees it. */
-export function modelRequester({ id, rootId, brief, grant, work }: Run): ModelRequester {
+export function createModelRequester({ id, rootId, brief, grant, work }: Run): ModelRequester {
   return { runId: id, rootId, workspace: grant.workspace, agent: work?.agent.name ?? '', label: brief.label ?? null, task: brief.task };
 }
 
@@ -296,7 +296,7 @@ function noModelError(): RetinueError {
 }
 
 /** The limits a parent passes on, less what it has spent. */
-function remainingLimits(parent: Run): ParentLimits {
+function computeRemainingLimits(parent: Run): ParentLimits {
   const limits = limitsForChildren(parent.grant.limits, { isClient: parent.work === null });
   const { tokens, costUsd } = parent.budget.left();
   return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };

@@ -12,9 +12,9 @@ import type { ChangeFiles, ChangePlan, ChangesOfRun, PathConflict } from '../por
 import type { Store, StoredBlob } from '../ports/store.ts';
 import { decideCall } from '../rules/policy.ts';
 import { sha256 } from '../text/canonical.ts';
-import { invert, joinSteps } from './change-steps.ts';
+import { invertChanges, joinSteps } from './change-steps.ts';
 import type { Run } from './run.ts';
-import { rulesetsForChildren } from './run-rights.ts';
+import { collectChildRulesets } from './run-rights.ts';
 import type { Services } from './services.ts';
 
 /** `applied`: runs whose changes are in the files now, or would be. `left`: paths that changed while they were written, and were left alone. */
@@ -74,7 +74,7 @@ async function readBlob(hash: string, store: Store): Promise<unknown> {
   return JSON.parse(typeof content === 'string' ? content : Buffer.from(content).toString('utf8'));
 }
 
-export interface PlanDeps {
+export interface ApplyPlanDeps {
   store: Store;
   changes: ChangeFiles;
   workspace: string;
@@ -84,7 +84,7 @@ export interface PlanDeps {
 }
 
 /** How the changes of these runs would be made, in this order. Changes nothing. */
-export async function planApply(runIds: string[], { store, changes, ...rest }: PlanDeps): Promise<ChangePlan> {
+export async function planApply(runIds: string[], { store, changes, ...rest }: ApplyPlanDeps): Promise<ChangePlan> {
   const sets: ChangesOfRun[] = [];
   for (const runId of [...new Set(runIds)]) sets.push(await loadChangesOf(runId, store));
   return changes.plan({ ...rest, changes: sets, read: (hash) => store.blob(hash) });
@@ -129,7 +129,7 @@ export interface ApplyChildren {
 
 /** For a parent: its rules about writing, as it passes them on, decide on every path. */
 export async function applyChildren(run: Run, { ids, check, call }: ApplyChildren, services: Services): Promise<ApplyReport> {
-  const rulesets = rulesetsForChildren(run);
+  const rulesets = collectChildRulesets(run);
   const refuse = (path: string) => {
     const { action, rule, owner } = decideCall(rulesets, { tool: 'write', subjects: [path] });
     return action === 'allow' ? null : `may not be written (${rule === null ? 'no rule allows it' : `rule \`${rule}\` of ${owner}`})`;
@@ -160,7 +160,7 @@ export async function hasOwnFiles(runId: string, store: Store): Promise<boolean>
   return facts.some((fact) => fact.type === 'workspace.prepared' && fact.data.base !== null);
 }
 
-interface ApplyRuns extends Pick<ApplyChildren, 'ids' | 'check'>, Pick<PlanDeps, 'refuse'> {
+interface ApplyRuns extends Pick<ApplyChildren, 'ids' | 'check'>, Pick<ApplyPlanDeps, 'refuse'> {
   /** Of the plan. */
   id: string;
 }
@@ -197,7 +197,7 @@ async function finishPlan(
   if (!checkouts) throw new RetinueError('workspace', 'changes cannot be made in this process');
   if (workspace !== run.workspace) throw new RetinueError('workspace', `the changes are for the files in ${workspace}`);
   const set = joinSteps(await readSteps(changes, store));
-  const options = { read: (hash: string) => store.blob(hash), key: planKey(run.id, id) };
+  const options = { read: (hash: string) => store.blob(hash), key: createPlanKey(run.id, id) };
   try {
     const left = await checkouts.changes.carryOut(workspace, set, options);
     await run.record([{ type: 'changes.made', data: { id, left } }]);
@@ -205,7 +205,7 @@ async function finishPlan(
   } catch (error) {
     if (isRetinueError(error) && error.code !== 'workspace') throw error;
     // Such as a full disk. What was written is taken back; what cannot be is recorded, so that `undo` finds it.
-    await checkouts.changes.carryOut(workspace, invert(set), options).catch(() => {});
+    await checkouts.changes.carryOut(workspace, invertChanges(set), options).catch(() => {});
     const left = await checkouts.changes.findUnmade(workspace, set);
     await run.record([{ type: 'changes.made', data: { id, left } }]);
     const written = set.changes.length - left.length;
@@ -217,6 +217,6 @@ async function finishPlan(
 }
 
 /** Names a plan among those of all runs. */
-export function planKey(runId: string, id: string): string {
+export function createPlanKey(runId: string, id: string): string {
   return `${runId} ${id}`;
 }

@@ -2,7 +2,7 @@
 import type { Effort } from '../contract/effort.ts';
 import type { CallSettings, ModelHandle, Price, Thinking } from '../ports/model.ts';
 import { isoToMs } from '../text/instant.ts';
-import { effortOf } from './effort.ts';
+import { resolveEffort } from './effort.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { cacheLifetimeMs } from './state.ts';
@@ -22,12 +22,12 @@ export function planCall(
   { settings, clock }: Pick<Services, 'settings' | 'clock'>,
   isHelper = false,
 ): CallPlan {
-  const told = isHelper ? null : effortOf(run, model);
+  const own = isHelper ? null : resolveEffort(run, model);
   const long = model.longCache && wantsLongCache(run, model, settings.promptCache ?? 'auto', clock.now()) ? model.longCache : null;
   return {
-    effort: told?.effort ?? null,
-    thinking: told?.thinking ?? null,
-    settings: mergeSettings(told?.settings, long?.settings),
+    effort: own?.effort ?? null,
+    thinking: own?.thinking ?? null,
+    settings: mergeSettings(own?.settings, long?.settings),
     price: long ? long.price : model.price,
   };
 }

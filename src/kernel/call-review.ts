@@ -3,7 +3,7 @@
 // The program's code runs once per call here, and the verdict is recorded: a resumed or replayed run does not call it again.
 import type { Json } from '../contract/json.ts';
 import { submitTool } from '../contract/tool-names.ts';
-import { namedProblems } from '../conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { AnyTool } from '../ports/tool.ts';
@@ -58,17 +58,17 @@ async function reviewCall(
   const { input } = parsed.value;
   const read = readSubjects(tool, args, run);
   if (!tool.needsApproval) return { read };
-  const wants = await settle(async () => tool.needsApproval?.(input, { callId: callIdOf(run, ref) }), run, services);
+  const wants = await settle(async () => tool.needsApproval?.(input, { callId: createCallId(run, ref) }), run, services);
   if ('error' in wants) return { read: { denied: `it could not be found out whether ${tool.name} needs approval: ${wants.error}` } };
   return { read, needsApproval: wants.value === true };
 }
 
-export function callIdOf(run: Run, { turn, index }: CallRef): string {
+export function createCallId(run: Run, { turn, index }: CallRef): string {
   return `${run.id}/${turn}.${index}`;
 }
 
 /** The typed input of a call. Rejects if the tool does not accept it. */
-export async function parseInput(tool: AnyTool, args: Json): Promise<unknown> {
+export async function parseToolInput(tool: AnyTool, args: Json): Promise<unknown> {
   if (!tool.hasAsyncInput) return tool.input.parse(args);
   const read = await readInput(tool, args);
   if ('problem' in read) throw new Error(read.problem);
@@ -77,7 +77,7 @@ export async function parseInput(tool: AnyTool, args: Json): Promise<unknown> {
 
 async function readInput(tool: AnyTool, args: Json): Promise<{ input: unknown } | { problem: string }> {
   const parsed = await tool.input.safeParseAsync(args);
-  return parsed.success ? { input: parsed.data } : { problem: namedProblems(parsed.error, tool.input, args) };
+  return parsed.success ? { input: parsed.data } : { problem: describeArgumentProblems(parsed.error, tool.input, args) };
 }
 
 /** Waits for code of the program, at most as long as for a tool. */

@@ -2,7 +2,7 @@
 import { isRetinueError } from '../contract/error.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
-import { namedProblems } from '../conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import type { CallState } from '../conversation/request.ts';
 import { type AlwaysAllowed, callPin } from '../conversation/tool-calls.ts';
 import type { Subject } from '../ports/subject.ts';
@@ -31,12 +31,12 @@ export async function recheckCall(run: Run, call: CallState, args: Json, service
 export function recheckSubjects(run: Run, call: CallState, subjects: Subject[], services: Services): string | null {
   const tool = findTool(run, call.tool);
   if (!tool) return null;
-  const decision = decideNow({ tool, hash: () => callPin(call), subjects }, run, services);
-  if (decision.action === 'deny') return denialText(run, call.tool, decision);
+  const decision = decideForRun({ tool, hash: () => callPin(call), subjects }, run, services);
+  if (decision.action === 'deny') return describeDenial(run, call.tool, decision);
   if (decision.action === 'allow') return null;
   const shown = call.approval?.subjects ?? [];
   const added = subjects
-    .filter(isOwn)
+    .filter(isOwnSubject)
     .map((subject) => services.redact(subjectText(subject), false))
     .find((text) => !shown.includes(text));
   if (call.approval && added === undefined) return null;
@@ -64,7 +64,7 @@ export function readSubjects(tool: AnyTool, args: Json, { workspace }: { workspa
   try {
     const input = tool.input.safeParse(args);
     if (input.success) return { subjects: tool.subjects(input.data, { workspace }) };
-    return { problem: namedProblems(input.error, tool.input, args) };
+    return { problem: describeArgumentProblems(input.error, tool.input, args) };
   } catch (error) {
     return isRetinueError(error) && error.code === 'denied' ? { denied: error.message } : { problem: thrownToText(error) };
   }
@@ -80,12 +80,12 @@ export interface JudgedCall {
 }
 
 /** Applies the rules. If the answer is `ask`, an earlier `always allow` turns it into `allow`; a deny stays a deny. */
-export function decideNow({ tool, hash, subjects, needsApproval = false }: JudgedCall, run: Run, { redact }: Services): Decision {
+export function decideForRun({ tool, hash, subjects, needsApproval = false }: JudgedCall, run: Run, { redact }: Services): Decision {
   const byRules = decideCall(collectRulesets(run), { tool: tool.name, subjects });
   const isAskedByTool = needsApproval && byRules.action === 'allow';
   const decision: Decision = isAskedByTool ? { action: 'ask', owner: `tool ${tool.name}`, rule: 'needsApproval' } : byRules;
   if (decision.action !== 'ask') return decision;
-  const own = subjects.filter(isOwn).map((subject) => redact(subjectText(subject), false));
+  const own = subjects.filter(isOwnSubject).map((subject) => redact(subjectText(subject), false));
   // The same call with the same subjects; for tools whose subjects say everything about a call, also another call with the same subjects.
   const isSame = (each: AlwaysAllowed) =>
     isEqual(each.subjects, own) && (each.hash === hash() || (tool.bySubject === true && own.length > 0));
@@ -97,12 +97,12 @@ function isEqual(a: string[], b: string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-export function isOwn(subject: Subject): boolean {
+export function isOwnSubject(subject: Subject): boolean {
   return typeof subject === 'string' || subject.alias !== true;
 }
 
 /** How a denied call reads to the model; a dialect may have its own words for delegated runs. */
-export function denialText(run: Run, tool: string, decision: Decision): string {
+export function describeDenial(run: Run, tool: string, decision: Decision): string {
   const { denial } = run.dialect.setup;
   if (run.depth > 0 && denial) return denial(tool, decision);
   const { action, rule, owner, about } = decision;

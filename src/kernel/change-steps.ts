@@ -2,7 +2,7 @@
 import { type ChangeSet, type ChangeStep, isSameState, type PathChange } from '../contract/change-set.ts';
 
 /** One change of one path by one run. */
-export interface PathStep {
+export interface RunPathChange {
   runId: string;
   change: PathChange;
 }
@@ -17,7 +17,7 @@ export function joinSteps(steps: readonly ChangeStep[]): ChangeSet {
   return { v: 1, changes: [...joined.values()].filter(({ before, after }) => !isSameState(before, after)) };
 }
 
-export function invert({ changes }: ChangeSet): ChangeSet {
+export function invertChanges({ changes }: ChangeSet): ChangeSet {
   return { v: 1, changes: changes.map(({ path, before, after }) => ({ path, before: after, after: before })) };
 }
 
@@ -32,11 +32,11 @@ export interface Reversal {
  * How the steps are taken back. Steps of a path that follow on each other are taken back together. Where the state before a step is not the one that the
  * last step left, a person or another run has changed the file: nothing before that is taken back.
  */
-export function reverseSteps(steps: readonly PathStep[]): Reversal {
+export function reverseSteps(steps: readonly RunPathChange[]): Reversal {
   const reversed: ChangeStep[] = [];
   const interrupted: string[] = [];
-  const chains = [...Map.groupBy(steps, ({ change }) => change.path)].map(([path, own]) => ({ path, chains: toChains(own) }));
-  const last = new Set<PathStep>();
+  const chains = [...Map.groupBy(steps, ({ change }) => change.path)].map(([path, own]) => ({ path, chains: groupIntoChains(own) }));
+  const last = new Set<RunPathChange>();
   for (const { path, chains: found } of chains) {
     for (const step of found.at(-1) ?? []) last.add(step);
     if (found.length > 1) interrupted.push(path);
@@ -53,13 +53,13 @@ export function reverseSteps(steps: readonly PathStep[]): Reversal {
 }
 
 /** Groups of steps that follow on each other, without those that led back to where they began. */
-function toChains(steps: readonly PathStep[]): PathStep[][] {
-  const chains: PathStep[][] = [];
+function groupIntoChains(steps: readonly RunPathChange[]): RunPathChange[][] {
+  const chains: RunPathChange[][] = [];
   for (const step of steps) {
     const newest = chains.at(-1);
     if (newest && isSameState(newest.at(-1)?.change.after ?? null, step.change.before)) newest.push(step);
     else chains.push([step]);
-    const chain = chains.at(-1) as PathStep[];
+    const chain = chains.at(-1) as RunPathChange[];
     if (isSameState(chain[0]?.change.before ?? null, step.change.after)) chains.pop();
   }
   return chains;

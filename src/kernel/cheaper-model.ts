@@ -1,7 +1,7 @@
 // A run whose budget cannot pay for a call goes on to a cheaper model of its list.
 import type { Usage } from '../contract/content.ts';
 import type { FactData } from '../contract/fact.ts';
-import { modelRequester } from './admission.ts';
+import { createModelRequester } from './admission.ts';
 import type { Loop } from './loop-context.ts';
 
 /** Goes on to the next model of the list for which such a call costs less; null if there is none. Models without a price are skipped. */
@@ -10,7 +10,7 @@ export async function switchToCheaper(loop: Loop, usage: Usage): Promise<FactDat
   const neededUsd = before.price?.(usage) ?? null;
   if (neededUsd === null) return null;
   for (const [index, name] of loop.fallbacks.entries()) {
-    const model = await services.models.resolve(name, modelRequester(run)).catch(() => null);
+    const model = await services.models.resolve(name, createModelRequester(run)).catch(() => null);
     const cost = model?.price?.(usage) ?? null;
     if (model === null || cost === null || cost >= neededUsd) continue;
     Object.assign(loop, { model, lane: services.lanes.lane(model.lane, model.account), fallbacks: loop.fallbacks.slice(index + 1) });

@@ -8,7 +8,7 @@ import { decideCall } from '../rules/policy.ts';
 import { narrowingRulesets } from './admitted-tools.ts';
 import { readSubjects } from './call-rights.ts';
 import type { Run } from './run.ts';
-import { collectRulesets, rulesetsForChildren } from './run-rights.ts';
+import { collectChildRulesets, collectRulesets } from './run-rights.ts';
 
 export interface CheckRights {
   /** Undefined without a shell. */
@@ -48,17 +48,17 @@ export async function assertChecksAllowed(checks: Check[], rights: CheckRights):
 }
 
 /** The rights of whoever writes a brief for a child of `parent`, or for a root with the rulesets `own`. */
-export function authorRights(parent: Run | null, own: Ruleset[]): Pick<CheckRights, 'rulesets'> & { hasShell: boolean } {
+export function findAuthorRights(parent: Run | null, own: Ruleset[]): Pick<CheckRights, 'rulesets'> & { hasShell: boolean } {
   if (!parent) return { rulesets: own, hasShell: true };
-  if (!parent.work) return { rulesets: rulesetsForChildren(parent), hasShell: true };
+  if (!parent.work) return { rulesets: collectChildRulesets(parent), hasShell: true };
   return { rulesets: collectRulesets(parent), hasShell: parent.grant.tools.includes('bash') };
 }
 
 /** The same for a run that has been admitted. A root has its rules without those of its agent and its brief. */
-export function checkRightsOf(run: Run): CheckRights {
+export function findCheckRights(run: Run): CheckRights {
   const { parent, work, brief, dialect, grant, state, workspace } = run;
   const kept = grant.rulesets.length - (work ? narrowingRulesets(brief, work.agent, dialect).length : 0);
   const own = [...grant.rulesets.filter(({ kind }, index) => kind === 'owner' || index < kept), ...state.rights.narrowed];
-  const { rulesets, hasShell } = authorRights(parent, own);
+  const { rulesets, hasShell } = findAuthorRights(parent, own);
   return { tool: hasShell ? work?.tools.get('bash') : undefined, rulesets, workspace };
 }

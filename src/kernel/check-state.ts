@@ -52,7 +52,7 @@ export function startCheck(checks: CheckState | null, { round, index }: FactData
 const maxOutputBytes = 2_000;
 
 /** The results of the last round, in the order of the brief. */
-export function checkArtifacts(state: CheckState | null, checks: Check[] = []): Artifact[] {
+export function createCheckArtifacts(state: CheckState | null, checks: Check[] = []): Artifact[] {
   return checks.flatMap((check, index) => {
     const result = state?.results.get(index);
     if (!state || !result) return [];

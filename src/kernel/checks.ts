@@ -11,7 +11,7 @@ import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { cutBytes, cutMiddle } from '../text/cut.ts';
 import { thrownToText } from './call-rights.ts';
-import { checkRightsOf, findCheckProblem } from './check-rights.ts';
+import { findCheckProblem, findCheckRights } from './check-rights.ts';
 import { type CheckState, checkSender } from './check-state.ts';
 import { createDelegation } from './delegation.ts';
 import { sendMessage } from './orders.ts';
@@ -115,7 +115,7 @@ async function runCommand(
   tools: ToolSessionState,
   services: Services,
 ): Promise<{ status: CheckStatus; output: string }> {
-  const rights = checkRightsOf(run);
+  const rights = findCheckRights(run);
   const problem = await findCheckProblem(command, rights);
   if (problem !== null) return { status: 'refused', output: problem.reason };
   const { rulesets } = rights;

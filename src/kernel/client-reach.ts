@@ -19,10 +19,10 @@ export interface ClientReach {
 }
 
 /** A client without a name, as library scopes are. */
-export const ownRunsOnly: ClientReach = { name: null, formerIds: [], seesAllClients: false };
+export const ownRunsReach: ClientReach = { name: null, formerIds: [], seesAllClients: false };
 
 /** The tag under which the brief of a client run records the name of its client. */
-export function clientTag(name: string): string {
+export function createClientTag(name: string): string {
   return `client:${name}`;
 }
 
@@ -44,7 +44,7 @@ export async function canSeeClient(client: RunRow, reach: ClientReach, store: St
   if (reach.name === null) return false;
   const [created] = await store.facts({ runId: client.runId, types: ['run.created'] });
   const tags = created?.type === 'run.created' ? created.data.brief.tags : undefined;
-  return tags?.includes(clientTag(reach.name)) === true && (reach.isProven === true || (await isGone(client, store)));
+  return tags?.includes(createClientTag(reach.name)) === true && (reach.isProven === true || (await isGone(client, store)));
 }
 
 /** Whether the connection of a client run has ended. */

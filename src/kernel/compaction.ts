@@ -6,7 +6,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { FactData } from '../contract/fact.ts';
 import type { CompactionTexts } from '../conversation/loop-texts.ts';
-import { type CallState, type Entry, entriesBytes, entriesForCompaction, type Pinned } from '../conversation/request.ts';
+import { type CallState, type Entry, entriesBytes, entriesForCompaction, type PinnedParts } from '../conversation/request.ts';
 import { contentToText } from '../conversation/tool-calls.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { currentCalls, livePhase, loopVersionOf, type RunState, settledPhase, startedFact } from './state.ts';
@@ -74,7 +74,7 @@ export function isCompactionDue(state: RunState, { aim, isFull }: { aim: number;
 }
 
 /** The entries of the request for a summary. After a refusal, only those that it replaces: everything together was too long. */
-export function compactionEntries(state: RunState): Entry[] {
+export function buildCompactionEntries(state: RunState): Entry[] {
   const { prompt } = loopVersionOf(state).compaction as CompactionTexts;
   if (settledPhase(state).name === 'asking') {
     const { head, replaced } = splitEntries(state);
@@ -107,7 +107,7 @@ export function composeCompaction(state: RunState, answer: FactData['model.answe
   if (Buffer.byteLength(summary) > replaced * texts.compaction.maxShare) return null;
   return {
     costUsd: answer.costUsd,
-    kept: keptCalls(state).map(({ turn, index }) => ({ index, turn })),
+    kept: findKeptCalls(state).map(({ turn, index }) => ({ index, turn })),
     memo: Object.fromEntries(memo),
     model: phase.asked.model,
     summary,
@@ -123,7 +123,7 @@ function countOlderAnswers(kept: Entry[]): number {
 }
 
 /** The calls that stay in the conversation: those of the last answer, after a refused request those of the latest ones. */
-function keptCalls(state: RunState): CallState[] {
+function findKeptCalls(state: RunState): CallState[] {
   const sent = splitEntries(state).kept.flatMap((entry) => (entry.kind === 'results' ? entry.calls : []));
   return [...sent, ...currentCalls(state)];
 }
@@ -132,7 +132,7 @@ function keptCalls(state: RunState): CallState[] {
 export function applyCompaction(state: RunState, { summary, memo = {} }: FactData['context.compacted']): void {
   const { head, kept } = splitEntries(state);
   const { conversation } = state;
-  conversation.calls = keptCalls(state);
+  conversation.calls = findKeptCalls(state);
   conversation.entries = [...head, { kind: 'user', text: summary }, ...kept];
   conversation.countedTokens = null;
   // In the order in which it was remembered, which the fact does not have.
@@ -141,22 +141,22 @@ export function applyCompaction(state: RunState, { summary, memo = {} }: FactDat
   state.compactions++;
 }
 
-const withoutHistory = new WeakMap<Pinned, Pinned>();
+const withoutHistory = new WeakMap<PinnedParts, PinnedParts>();
 
 /** What the requests of the run share now: a compacted run no longer sends the conversation that it continues. Images of its brief stay. */
-export function currentPinned(state: RunState, pinned: Pinned): Pinned {
+export function findCurrentPinned(state: RunState, pinned: PinnedParts): PinnedParts {
   if (state.compactions === 0 || pinned.history.length === 0) return pinned;
-  const known = withoutHistory.get(pinned) ?? { ...pinned, ...pinHistory(currentHistory(state, pinned.history)) };
+  const known = withoutHistory.get(pinned) ?? { ...pinned, ...pinHistory(findCurrentHistory(state, pinned.history)) };
   withoutHistory.set(pinned, known);
   return known;
 }
 
 /** The messages before the run's own that are still part of its conversation. */
-export function currentHistory(state: RunState, history: LanguageModelV4Message[]): LanguageModelV4Message[] {
+export function findCurrentHistory(state: RunState, history: LanguageModelV4Message[]): LanguageModelV4Message[] {
   if (state.compactions === 0) return history;
   return state.created.data.images === undefined ? [] : history.slice(-1);
 }
 
-function pinHistory(history: LanguageModelV4Message[]): Pick<Pinned, 'history' | 'historyHash'> {
+function pinHistory(history: LanguageModelV4Message[]): Pick<PinnedParts, 'history' | 'historyHash'> {
   return { history, historyHash: history.length === 0 ? null : sha256(canonical(history)) };
 }

@@ -3,9 +3,9 @@
 import type { CompactionSettings } from '../contract/compaction.ts';
 import type { CallRef } from '../conversation/tool-calls.ts';
 import type { ModelHandle, Thinking } from '../ports/model.ts';
-import { modelRequester } from './admission.ts';
+import { createModelRequester } from './admission.ts';
 import { canCompact, isCompactionDue } from './compaction.ts';
-import { effortOf } from './effort.ts';
+import { resolveEffort } from './effort.ts';
 import { planPruning } from './pruning.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -61,12 +61,12 @@ export async function findSummariser(
   const { contextWindow } = windowOf(own, settings.compaction, run.state);
   const length = findSummaryLength(contextWindow);
   const name = named ?? settings.compaction?.model ?? own.id;
-  const other = name === own.id ? null : await models.resolve(name, modelRequester(run)).catch(() => null);
+  const other = name === own.id ? null : await models.resolve(name, createModelRequester(run)).catch(() => null);
   const otherWindow = other && windowOf(other, settings.compaction).contextWindow;
   const fits = otherWindow === null || requestBytes / 3 + length <= otherWindow;
   const isUsable = other !== null && fits && (other.price !== null || !run.budget.limitsCost());
   const chosen = isUsable ? other : own;
-  const { tokens, isExtra } = (chosen === own ? effortOf(run, own)?.thinking : null) ?? defaultThinking;
+  const { tokens, isExtra } = (chosen === own ? resolveEffort(run, own)?.thinking : null) ?? defaultThinking;
   // Thinking that counts as output needs room of its own, or no text would be left.
   const room = ((isUsable ? otherWindow : contextWindow) ?? Number.POSITIVE_INFINITY) - Math.ceil(requestBytes / 3);
   const limit = Math.max(length, Math.min(length + (isExtra ? 0 : tokens), room));

@@ -7,14 +7,14 @@ import { parseTraceContext } from '../contract/trace-context.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ProgramCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
-import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientOptions } from './admission.ts';
+import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientRunOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
-import { type ClientClose, clientStarted, createClientDriver } from './drivers.ts';
+import { type ClientClose, clientStartedData, createClientDriver } from './drivers.ts';
 import { driveFlow } from './flow.ts';
-import { admitFlow, type FlowOptions, flowStarted } from './flow-run.ts';
+import { admitFlow, createFlowStartedData, type FlowOptions } from './flow-run.ts';
 import { checkContinuable } from './history.ts';
 import { addImages } from './images.ts';
-import type { Part } from './journal.ts';
+import type { RunDrafts } from './journal.ts';
 import { driveRun } from './lifecycle.ts';
 import { parseBrief, redactBrief } from './parse-brief.ts';
 import { countRun, createCounter, Run, type RunOptions } from './run.ts';
@@ -25,7 +25,7 @@ import { startDriver } from './start-driver.ts';
 const admissionsPerTurn = 8;
 
 /** Admits briefs and starts their runs. `isOpen` turns false when the process takes no new work. */
-export function createStarter(services: Services, isOpen: () => boolean): Services['startRun'] {
+export function createRunStarter(services: Services, isOpen: () => boolean): Services['startRun'] {
   const { store, journal, runs, redact, scheduler, ids, clock } = services;
   const pace = createPace(clock, admissionsPerTurn);
   /** Briefs with an idempotency key that are being started: the same key gets the same run. */
@@ -73,7 +73,7 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
       assertOpen(parent, review);
       const run = await recordRun(
         { runId, dialect, parent, n: call?.n ?? 0, review },
-        addImages(withCheck(admission, check), images),
+        addImages(addProgramCheck(admission, check), images),
         services,
       );
       if (!parent?.work) run.counter.runs = counter.runs;
@@ -108,14 +108,16 @@ export function createStarter(services: Services, isOpen: () => boolean): Servic
 
 /** Opens a client: a root run without a model. `closed` resolves when it closes or goes away. */
 export async function openClient(
-  options: ClientOptions,
+  options: ClientRunOptions,
   dialect: DialectServices,
   closed: Promise<ClientClose>,
   services: Services,
 ): Promise<Run> {
   const runId = services.ids.runId();
   const admission = admitClient(runId, options, dialect, services);
-  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [{ type: 'run.started', data: clientStarted }]);
+  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [
+    { type: 'run.started', data: clientStartedData },
+  ]);
   void driveRun(run, createClientDriver(closed), services);
   return run;
 }
@@ -130,14 +132,14 @@ export async function startFlow(
 ): Promise<Run> {
   const runId = services.ids.runId();
   const admission = admitFlow(runId, program, input, options, dialect, services);
-  const started: Draft = { type: 'run.started', data: flowStarted(admission.created, clientStarted, services.clock.now()) };
+  const started: Draft = { type: 'run.started', data: createFlowStartedData(admission.created, clientStartedData, services.clock.now()) };
   const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [started]);
   void driveRun(run, driveFlow, services);
   return run;
 }
 
 /** Makes the program's own check part of the admission: it runs after the schema. */
-function withCheck(admission: Admission, check: ProgramCheck | undefined): Admission {
+function addProgramCheck(admission: Admission, check: ProgramCheck | undefined): Admission {
   const { work } = admission;
   if (!work || !check) return admission;
   return { ...admission, work: { ...work, check: async (value) => (await work.check?.(value)) ?? check(value) } };
@@ -161,7 +163,7 @@ async function recordRun(
 ): Promise<Run> {
   const { journal } = services;
   const { created, work, program = null, blobs } = admission;
-  const parts: Part[] = [{ runId, drafts: [{ type: 'run.created', data: created }, ...more] }];
+  const parts: RunDrafts[] = [{ runId, drafts: [{ type: 'run.created', data: created }, ...more] }];
   if (parent) {
     const { agent, brief, parentCall: call } = created;
     const { label = null, background = false, continues } = brief;

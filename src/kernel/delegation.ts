@@ -7,18 +7,18 @@ import type { ChildView, Delegation, DelegationStart, Page, ReadPart } from '../
 import { cutBytes } from '../text/cut.ts';
 import { applyChildren } from './apply.ts';
 import { factsToLog } from './child-log.ts';
-import { type ClientReach, ownRunsOnly } from './client-reach.ts';
-import { agentSummaries, unknownChildError } from './dialect-tools.ts';
-import { followUpBrief, loadState } from './history.ts';
+import { type ClientReach, ownRunsReach } from './client-reach.ts';
+import { listAgentSummaries, unknownChildError } from './dialect-tools.ts';
+import { createFollowUpBrief, loadState } from './history.ts';
 import { cancelEarlierRun, findEarlierRun, isDriven } from './interrupted.ts';
 import { cancelRun, sendMessage } from './orders.ts';
-import { fullSummary, stateToRow } from './outcome.ts';
+import { composeSummary, stateToRow } from './outcome.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { type ChildState, endedFact, type RunState } from './state.ts';
 
 /** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
-export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsOnly): Delegation {
+export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsReach): Delegation {
   const { journal, store, deadlines, clock, runs } = services;
   // Read anew each time: the first child replaces the map.
   const childrenOf = () => run.state.children;
@@ -71,14 +71,14 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     const known = view(id) ?? (await recall(id));
     if (!known) return { ok: false, error: unknownChildError(id).info };
     const child = runs.get(id);
-    if (!known.outcome && !child) return { ok: false, error: notHereError(id, await isDriven(known.row, store)).info };
+    if (!known.outcome && !child) return { ok: false, error: notDrivenHereError(id, await isDriven(known.row, store)).info };
     if (child && !child.isClosing) {
       await sendMessage(child, { text, from: by }, services);
       return { ok: true, runId: id };
     }
     // A child that is suspended instead of ended rejects; the follow-up below then refuses it.
     await child?.ended.catch(() => {});
-    return start({ ...followUpBrief(await loadState(id, store), text), background: true });
+    return start({ ...createFollowUpBrief(await loadState(id, store), text), background: true });
   }
 
   const isOpen = (id: string) => childrenOf().get(id)?.outcome === null;
@@ -141,7 +141,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
         throw error;
       }
     },
-    agents: () => agentSummaries(run.dialect.catalog),
+    agents: () => listAgentSummaries(run.dialect.catalog),
   };
 }
 
@@ -159,7 +159,7 @@ function findRootModel(run: Run, { settings }: Services): string | null {
   return root.work?.model.id ?? settings.model;
 }
 
-function notHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
+function notDrivenHereError(id: string, isDrivenElsewhere: boolean): RetinueError {
   if (isDrivenElsewhere)
     return new RetinueError('parent_ended', `another process is running ${id}; use \`retinue message ${id} TEXT\` in a terminal`);
   return new RetinueError('parent_ended', `run ${id} was interrupted; continue it with \`retinue resume ${id}\``);
@@ -174,7 +174,7 @@ export async function readPart(id: string, part: ReadPart, { store, redact }: Pi
 }
 
 export function stateToPart(state: RunState, part: Exclude<ReadPart, 'log'>): string {
-  if (part === 'summary') return fullSummary(state, endedFact(state)?.data.outcome.success ?? false);
+  if (part === 'summary') return composeSummary(state, endedFact(state)?.data.outcome.success ?? false);
   if (part === 'diff') return state.artifacts.flatMap(({ kind, value }) => (kind === 'diff' ? [value] : [])).join('\n');
   return state.artifacts.map(({ kind, title, value }) => `${kind} ${title ?? ''} ${value}`).join('\n');
 }

@@ -1,7 +1,7 @@
 // What runs of one dialect share. The dialect is a property of the run, so one process serves and resumes trees of any dialect.
 import { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { type Contexts, createContexts } from '../conversation/context.ts';
+import { createPromptBuilder, type PromptBuilder } from '../conversation/prompt-builder.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Dialect, DialectSetup } from '../ports/dialect.ts';
@@ -19,7 +19,7 @@ export interface DialectServices {
   /** Every tool by name, the dialect's delegation tools included. */
   tools: ReadonlyMap<string, AnyTool>;
   delegationTools: readonly string[];
-  contexts: Contexts;
+  prompts: PromptBuilder;
 }
 
 export interface DialectDeps {
@@ -40,7 +40,7 @@ export interface DialectDeps {
 export type LoadDialect = (name?: string) => Promise<DialectServices>;
 
 /** Loads each dialect once. */
-export function createDialects(options: DialectDeps): LoadDialect {
+export function createDialectLoader(options: DialectDeps): LoadDialect {
   const loaded = new Map<string, Promise<DialectServices>>();
 
   async function load(name: string): Promise<DialectServices> {
@@ -70,6 +70,6 @@ function createDialectServices(dialect: Dialect, options: DialectDeps): DialectS
     catalog,
     tools,
     delegationTools: delegation.map((tool) => tool.name),
-    contexts: createContexts({ workspaces, clock, tools, memories, setup }),
+    prompts: createPromptBuilder({ workspaces, clock, tools, memories, setup }),
   };
 }

@@ -21,11 +21,11 @@ import { clientLimits, type GivenLimits } from '../rules/limits.ts';
 const maxResultBytes = 16 * 16_777_216;
 
 /** The reason of a signal whose caller stops waiting, while the runs it started continue. */
-export const detach = { reason: 'detach' };
+export const detachReason = { reason: 'detach' };
 
 /**
  * Carries out what a delegation tool asked for. When the signal fires, what this request started is cancelled, unless its reason is
- * `detach`; a mere wait just ends.
+ * `detachReason`; a mere wait just ends.
  */
 export async function performRequest(request: DelegationRequest, delegation: Delegation, signal?: AbortSignal): Promise<DelegationReply> {
   const stop = signal ? { signal } : {};
@@ -40,7 +40,7 @@ export async function performRequest(request: DelegationRequest, delegation: Del
         ids.filter((id) => delegation.view(id)),
         { mode: request.mode, ms: request.waitMs, ...stop },
       );
-      return { kind: 'children', children: await replies(ids, delegation) };
+      return { kind: 'children', children: await loadReplies(ids, delegation) };
     }
     case 'message':
       return sendMessage(request, delegation);
@@ -48,7 +48,7 @@ export async function performRequest(request: DelegationRequest, delegation: Del
       const ids = resolveIds(request, delegation);
       const before = ids.map((id) => delegation.view(id));
       await delegation.cancel(ids, request.reason);
-      return { kind: 'children', children: await replies(ids, delegation), before };
+      return { kind: 'children', children: await loadReplies(ids, delegation), before };
     }
     case 'apply': {
       const report = await delegation.apply(request.ids, { check: request.check });
@@ -83,7 +83,7 @@ async function sendMessage({ id: given, text, newest, interrupt }: Message, dele
   const isFollowUp = sent.runId !== id;
   // A run that ended by itself before the cancel is reported as usual.
   const isInterrupted = interrupt && isFollowUp && delegation.view(id)?.outcome?.status === 'cancelled';
-  return { kind: 'children', children: await replies(isInterrupted ? [sent.runId, id] : [sent.runId], delegation), isFollowUp };
+  return { kind: 'children', children: await loadReplies(isInterrupted ? [sent.runId, id] : [sent.runId], delegation), isFollowUp };
 }
 
 type Delegate = Extract<DelegationRequest, { kind: 'delegate' }>;
@@ -101,18 +101,18 @@ async function delegateAll({ briefs, waitMs, atOnce }: Delegate, delegation: Del
     started.push(...(await delegation.start(briefs.slice(started.length, started.length + 1))));
   }
   // A caller that stops waiting still gets all its briefs started.
-  const cancelled = signal?.aborted && signal.reason !== detach;
+  const cancelled = signal?.aborted && signal.reason !== detachReason;
   if (!cancelled) started.push(...(await delegation.start(briefs.slice(started.length))));
   await delegation.wait(ids(), { mode: 'all', ms: waitMs, ...stop });
-  if (signal?.aborted && signal.reason !== detach) await delegation.cancel(ids(), 'the call that delegated it was cancelled');
-  return Promise.all(started.map((each) => (each.ok ? reply(each.runId, delegation) : { ...each, asked: null })));
+  if (signal?.aborted && signal.reason !== detachReason) await delegation.cancel(ids(), 'the call that delegated it was cancelled');
+  return Promise.all(started.map((each) => (each.ok ? loadReply(each.runId, delegation) : { ...each, asked: null })));
 }
 
-function replies(ids: string[], delegation: Delegation): Promise<ChildReply[]> {
-  return Promise.all(ids.map((id) => reply(id, delegation)));
+function loadReplies(ids: string[], delegation: Delegation): Promise<ChildReply[]> {
+  return Promise.all(ids.map((id) => loadReply(id, delegation)));
 }
 
-async function reply(id: string, delegation: Delegation): Promise<ChildReply> {
+async function loadReply(id: string, delegation: Delegation): Promise<ChildReply> {
   const view = delegation.view(id) ?? (await delegation.recall(id));
   return view ? { ok: true, view } : { ok: false, error: unknownChildError(id).info, asked: id };
 }
@@ -133,7 +133,11 @@ export function dialectToolNames(dialect: Dialect): string[] {
 
 /** A dialect's tools for a parent model. They keep their own time, because they wait for children. */
 export function createDialectTools(dialect: Dialect, catalog: Catalog, limits: LimitsGiven): AnyTool[] {
-  const context = { door: 'model' as const, agents: agentSummaries(catalog), ...contextLimits(dialect, [{ from: 'config', limits }]) };
+  const context = {
+    door: 'model' as const,
+    agents: listAgentSummaries(catalog),
+    ...findContextLimits(dialect, [{ from: 'config', limits }]),
+  };
   return dialect.tools.map((tool) => ({
     name: tool.name,
     description: tool.description(context),
@@ -158,14 +162,14 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog, limits: L
 }
 
 /** What tools say about limits, before there is a run that they apply to. */
-export function contextLimits(dialect: Dialect, given: GivenLimits[]): Pick<DialectContext, 'maxConcurrent' | 'maxChildMs'> {
+export function findContextLimits(dialect: Dialect, given: GivenLimits[]): Pick<DialectContext, 'maxConcurrent' | 'maxChildMs'> {
   const { maxConcurrent, timeoutMs } = clientLimits([{ from: 'dialect', limits: dialect.setup?.limits ?? {} }, ...given]);
   const isChildren = timeoutMs.from === 'command';
   return { maxConcurrent: maxConcurrent.value, maxChildMs: isChildren ? timeoutMs.value : null };
 }
 
 /** The agents that models may delegate to. */
-export function agentSummaries(catalog: Catalog): DialectContext['agents'] {
+export function listAgentSummaries(catalog: Catalog): DialectContext['agents'] {
   return catalog
     .list()
     .filter(({ modelInvocation }) => modelInvocation !== false)
@@ -210,10 +214,10 @@ export async function answerToolRequest(
   const answer = await performRequest(request, delegation, signal);
   const told =
     answer.kind === 'children' ? answer.children.flatMap((child) => (child.ok && child.view.outcome ? [child.view.row.runId] : [])) : [];
-  return { result: tool.fromReply(answer, request, context), told, taint: taintOf(answer, delegation) };
+  return { result: tool.fromReply(answer, request, context), told, taint: collectTaint(answer, delegation) };
 }
 
-function taintOf(answer: DelegationReply, delegation: Delegation): string[] {
+function collectTaint(answer: DelegationReply, delegation: Delegation): string[] {
   const views = answer.kind === 'children' ? answer.children.map((child) => (child.ok ? child.view : null)) : [];
   if (answer.kind === 'page') views.push(delegation.view(answer.id));
   return [...new Set(['child', ...views.flatMap((view) => view?.taint ?? [])])];

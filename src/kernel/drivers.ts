@@ -1,7 +1,7 @@
 // The drivers: an agent's model loop, a connected client, and a client whose process is gone.
 import type { FactData, FactOf } from '../contract/fact.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
-import type { Pinned } from '../conversation/request.ts';
+import type { PinnedParts } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import { finishPlans } from './apply.ts';
@@ -29,7 +29,7 @@ export const driveAgent: Driver = async (run, services) => {
     if (run.signal.aborted) return null;
     throw error;
   }
-  const tools = openTools(run, services);
+  const tools = openToolSession(run, services);
   try {
     const started = startedFact(run.state);
     const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
@@ -43,7 +43,7 @@ export const driveAgent: Driver = async (run, services) => {
 };
 
 /** The run is stopped if the session fails. */
-export function openTools(run: Run, services: Services): ToolSessionState {
+export function openToolSession(run: Run, services: Services): ToolSessionState {
   const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
   const { id: runId, workspace, signal } = run;
@@ -64,24 +64,24 @@ function wasStoppedBy({ stopCause }: Run, { message }: Error): boolean {
  * Pins everything that requests share and sets the deadline, never past the parent's (invariant 6). An external agent has its own system prompt and tools:
  * only the instructions of its definition are pinned.
  */
-export async function pinAndStart(run: Run, services: Services, { isExternal = false } = {}): Promise<Pinned> {
+export async function pinAndStart(run: Run, services: Services, { isExternal = false } = {}): Promise<PinnedParts> {
   const { store, clock, redact } = services;
   const { brief, grant, dialect } = run;
   const { agent, model, tools: known } = run.work as ModelWork;
-  const { contexts } = dialect;
+  const { prompts } = dialect;
   const promptRun = createPromptRun(run, services);
   const [rawSystem, rawFirst, past, images] = await Promise.all([
-    isExternal ? { text: agent.prompt, taint: [] } : contexts.system(promptRun),
-    contexts.first(brief, promptRun),
+    isExternal ? { text: agent.prompt, taint: [] } : prompts.system(promptRun),
+    prompts.first(brief, promptRun),
     brief.continues === undefined ? null : loadHistory(brief.continues, brief.continuesAt ?? null, store),
     loadImageMessages(run.state.created.data.images, store),
   ]);
   const { text: system, hash: systemHash } = services.systems.get(rawSystem.text);
   const taint = [...new Set([...rawSystem.taint, ...rawFirst.taint, ...(past?.taint ?? [])])].sort();
-  const { tools, text: toolsText, hash: toolsHash } = contexts.tools(isExternal ? [] : grant.tools, known, brief.result?.schema);
+  const { tools, text: toolsText, hash: toolsHash } = prompts.tools(isExternal ? [] : grant.tools, known, brief.result?.schema);
   const messages = [...(past?.messages ?? []), ...images];
   const history = past === null && images.length === 0 ? null : canonical(messages);
-  const pinned: Pinned = {
+  const pinned: PinnedParts = {
     system,
     systemHash,
     tools,
@@ -116,7 +116,7 @@ export async function pinAndStart(run: Run, services: Services, { isExternal = f
 }
 
 /** Loads the pinned request parts of a run that was already started. */
-export async function loadStartedRun(run: Run, started: FactOf<'run.started'>, services: Services): Promise<Pinned> {
+export async function loadStartedRun(run: Run, started: FactOf<'run.started'>, services: Services): Promise<PinnedParts> {
   continueDeadline(run, started, services);
   return loadPinned(run.id, started.data, services.store);
 }
@@ -132,7 +132,7 @@ export function continueDeadline(run: Run, { at }: FactOf<'run.started'>, { cloc
 }
 
 /** The `run.started` data of a client, recorded with `run.created`. */
-export const clientStarted: FactData['run.started'] = {
+export const clientStartedData: FactData['run.started'] = {
   deadline: null,
   first: null,
   history: null,
@@ -160,7 +160,7 @@ export function createClientDriver(closed: Promise<ClientClose>): Driver {
     const isGone = close?.gone ?? false;
     // Native children are paused and can be resumed; other dialects end theirs with the client.
     if (isGone && !run.dialect.setup.endsWithClient && run.children.size > 0) run.stop({ ...clientGone, code: 'paused' });
-    return clientResult(run, isGone);
+    return createClientResult(run, isGone);
   };
 }
 
@@ -169,10 +169,10 @@ export const driveAbandonedClient: Driver = async (run, services) => {
   await finishPlans(run, services);
   if (run.dialect.setup.endsWithClient) for (const child of run.children) child.stop(clientGone);
   await Promise.allSettled([...run.children].map((child) => child.ended));
-  return clientResult(run, false);
+  return createClientResult(run, false);
 };
 
-function clientResult(run: Run, isGone: boolean): DriverResult {
+function createClientResult(run: Run, isGone: boolean): DriverResult {
   const ending = run.stopCause ? stopToEnding(run.stopCause) : completedEnding;
   return isGone ? { ending, childCause: clientGone } : { ending };
 }

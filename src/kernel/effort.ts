@@ -1,4 +1,4 @@
-// How much a run's model thinks: who decides it, and what happens if the model cannot be told.
+// How much a run's model thinks: who decides it, and what happens if the model has no such setting.
 import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import type { Effort } from '../contract/effort.ts';
@@ -19,8 +19,8 @@ interface EffortSources {
 }
 
 /**
- * The effort of a new run, and what the user should know about it. Throws `invalid_brief` if the brief asks for something that the model cannot do. Others that
- * set it speak about many models: there the run starts without it.
+ * The effort of a new run, and what the user should know about it. Throws `invalid_brief` if the brief asks for an effort that the model does not support. An
+ * agent, a parent or the configuration sets it for many models, so there the run starts without it.
  */
 export function admitEffort({ brief, agent, parent, settings, model, external }: EffortSources): { effort?: Effort; notices: string[] } {
   const sources: [string, Effort | undefined][] = [
@@ -46,8 +46,8 @@ function planEffort(model: ModelHandle, effort: Effort) {
     : ({ ok: false, why: 'it has no effort setting' } as const);
 }
 
-/** How this model is told the effort of the run; null if it cannot be told, or is only a helper of the run. */
-export function effortOf(run: Run, model: ModelHandle): { effort: Effort; settings: CallSettings; thinking: Thinking } | null {
+/** The effort of the run as settings of this model; null if the run has none, or the model does not support it. */
+export function resolveEffort(run: Run, model: ModelHandle): { effort: Effort; settings: CallSettings; thinking: Thinking } | null {
   const { effort } = run.state.created.data;
   if (effort === undefined) return null;
   const plan = planEffort(model, effort);

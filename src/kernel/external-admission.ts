@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 type External = FactData['run.created']['external'];
 
 /** Throws `agent_program` if this process cannot start external agents. */
-export function externalOf({ name, runs }: Agent, { externals }: Pick<Services, 'externals'>): External {
+export function findExternal({ name, runs }: Agent, { externals }: Pick<Services, 'externals'>): External {
   if (!runs) return undefined;
   if (!externals) throw new RetinueError('agent_program', `agent ${name} runs an external program, which this process cannot start`);
   return { agent: externals.nameOf(runs), gated: runs.login !== 'own' };
@@ -25,7 +25,7 @@ export function assertOneModel({ name, model }: Agent, external: External, route
 }
 
 /** Stands for the model of an agent with its own login: Retinue does not call it and does not know its price. */
-export function ownLoginModel({ name, model }: Agent, external: External): ModelHandle | null {
+export function createOwnLoginModel({ name, model }: Agent, external: External): ModelHandle | null {
   if (!external || external.gated) return null;
   const id = typeof model === 'string' ? model : `${external.agent}/own-login`;
   const refuse = async (): Promise<never> => {

@@ -35,8 +35,8 @@ function withUnseenOutput(usage: Usage, { maxOutputTokens }: GateRequest): Usage
   return usage.estimated ? { ...usage, output: Math.max(usage.output, reserved) } : usage;
 }
 
-type Begun = Awaited<ReturnType<ModelGate['begin']>>;
-const stopped: Begun = { ok: false, refused: 'the run has been stopped' };
+type GateBeginResult = Awaited<ReturnType<ModelGate['begin']>>;
+const stoppedResult: GateBeginResult = { ok: false, refused: 'the run has been stopped' };
 
 export function createExternalGate(run: Run, deps: GateDeps, services: Services): ModelGate {
   const { state, budget, signal } = run;
@@ -59,9 +59,9 @@ export function createExternalGate(run: Run, deps: GateDeps, services: Services)
     return ending.code === null ? 'the result was accepted; nothing more is needed' : ending.message;
   }
 
-  async function begin(request: GateRequest): Promise<Begun> {
+  async function begin(request: GateRequest): Promise<GateBeginResult> {
     await waitWhilePaused(run, services);
-    if (signal.aborted || isClosed() || !(await run.slot.ensure())) return stopped;
+    if (signal.aborted || isClosed() || !(await run.slot.ensure())) return stoppedResult;
     const refused = request.isTurn ? await enqueue(() => prepareTurn(request)) : null;
     if (refused !== null) return { ok: false, refused };
     if (request.isTurn) isTurnOpen = true;
@@ -70,11 +70,11 @@ export function createExternalGate(run: Run, deps: GateDeps, services: Services)
     return begun;
   }
 
-  async function reserve(request: GateRequest): Promise<Begun> {
+  async function reserve(request: GateRequest): Promise<GateBeginResult> {
     const usage = { cached: 0, estimated: true, input: Math.ceil(request.bytes / 3), output: estimatedOutput, reasoning: 0 };
     const reservation = await budget.reserve(toAmount(usage), { headroom: zeroAmount, signal });
     if (!reservation.ok) {
-      if (reservation.cause === 'aborted') return stopped;
+      if (reservation.cause === 'aborted') return stoppedResult;
       const ending = limitEnding(reservation.cause, state);
       endWith(ending);
       return { ok: false, refused: ending.message };
@@ -82,7 +82,7 @@ export function createExternalGate(run: Run, deps: GateDeps, services: Services)
     const pass = await services.lanes.lane(model.lane).enter(signal);
     if (!pass) {
       reservation.settle(zeroAmount);
-      return stopped;
+      return stoppedResult;
     }
     if (request.isTurn) await enqueue(async () => void run.record([askedDraft(request)]));
     let isDone = false;

@@ -2,7 +2,7 @@
 
 import type { FactData } from '../contract/fact.ts';
 import { submitTool } from '../contract/tool-names.ts';
-import type { Entry, Pinned } from '../conversation/request.ts';
+import type { Entry, PinnedParts } from '../conversation/request.ts';
 import { contentToText } from '../conversation/tool-calls.ts';
 import type { ModelWork, Run } from './run.ts';
 import { loopVersionOf, pendingInput, startedFact } from './state.ts';
@@ -10,7 +10,7 @@ import { loopVersionOf, pendingInput, startedFact } from './state.ts';
 const maxTranscriptChars = 60_000;
 
 /** The agent's instructions, the conversation that the run continues, the brief and how to hand in a structured result. */
-export function firstPrompt(run: Run, past: Pinned['history']): string {
+export function composeFirstPrompt(run: Run, past: PinnedParts['history']): string {
   const { prompt } = (run.work as ModelWork).agent;
   const { schema } = run.brief.result ?? {};
   const earlier = past.length === 0 ? '' : `This task continues an earlier conversation:\n\n${cutStart(past.flatMap(messageToLines))}`;
@@ -24,13 +24,13 @@ export function firstPrompt(run: Run, past: Pinned['history']): string {
 }
 
 /** What has happened since the last prompt. `how`: given for the first prompt of a process that took the run over. */
-export function continuePrompt(run: Run, past: Pinned['history'], how: FactData['session.opened']['how'] | null): string {
+export function composeNextPrompt(run: Run, past: PinnedParts['history'], how: FactData['session.opened']['how'] | null): string {
   const { state } = run;
   const { calls, inbox, nudge } = pendingInput(state);
   const texts = loopVersionOf(state);
   const parts: string[] = [];
   if (how === 'new')
-    parts.push(`${firstPrompt(run, past)}\n\nYour work was interrupted. This is what happened so far:\n\n${transcript(run)}`);
+    parts.push(`${composeFirstPrompt(run, past)}\n\nYour work was interrupted. This is what happened so far:\n\n${renderTranscript(run)}`);
   else if (how !== null) parts.push('Your work was interrupted and continues now.');
   for (const { tool, finished } of calls)
     if (finished && (finished.status === 'denied' || finished.status === 'unknown' || finished.status === 'cancelled'))
@@ -44,7 +44,7 @@ export function continuePrompt(run: Run, past: Pinned['history'], how: FactData[
 }
 
 /** The conversation as text, for an agent that has lost it. The end is more important than the beginning. */
-function transcript({ state }: Run): string {
+function renderTranscript({ state }: Run): string {
   return cutStart(state.conversation.entries.slice(1).flatMap(entryToLines));
 }
 
@@ -52,7 +52,7 @@ function cutStart(lines: string[]): string {
   return lines.join('\n').slice(-maxTranscriptChars);
 }
 
-function messageToLines({ role, content }: Pinned['history'][number]): string[] {
+function messageToLines({ role, content }: PinnedParts['history'][number]): string[] {
   if (role === 'system' || typeof content === 'string') return [];
   return content.flatMap((part) => {
     if (part.type === 'text') return [`${role === 'user' ? 'User' : 'You'}: ${part.text}`];

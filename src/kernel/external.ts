@@ -5,13 +5,13 @@
 // X2. A refusal of the model gate decides the outcome, whatever the agent says.
 // X3. When the driver returns, none of the agent's processes exists.
 import { RetinueError } from '../contract/error.ts';
-import type { Pinned } from '../conversation/request.ts';
+import type { PinnedParts } from '../conversation/request.ts';
 import type { ExternalSession, ExternalTurn } from '../ports/external-agent.ts';
 import { decideCall } from '../rules/policy.ts';
 import { runWithChecks } from './checks.ts';
-import { loadStartedRun, openTools, pinAndStart } from './drivers.ts';
+import { loadStartedRun, openToolSession, pinAndStart } from './drivers.ts';
 import { removeEndedHomes } from './external-homes.ts';
-import { continuePrompt, firstPrompt } from './external-prompt.ts';
+import { composeFirstPrompt, composeNextPrompt } from './external-prompt.ts';
 import { createTurnRecorder, type TurnRecorder } from './external-turn.ts';
 import { toolFinishedFact } from './judge.ts';
 import type { Driver } from './lifecycle.ts';
@@ -47,7 +47,7 @@ export const driveExternal: Driver = async (run, services) => {
     const opened = await openSession(run, recorder, services);
     session = opened;
     await run.record([{ type: 'session.opened', data: opened.opened }]);
-    const turns: Turns = { session: opened, recorder, services, past: pinned.history, silent: 0, isFirst: true };
+    const turns: AgentTurns = { session: opened, recorder, services, past: pinned.history, silent: 0, isFirst: true };
     const ending = await withChecks(run, services, () => takeTurns(run, turns));
     return ending && { ending };
   } catch (error) {
@@ -87,7 +87,7 @@ function openSession(run: Run, recorder: TurnRecorder, services: Services): Prom
 /** Commands that decide whether the run is done are executed here, not by the agent. */
 async function withChecks(run: Run, services: Services, takeAll: () => Promise<Ending | null>): Promise<Ending | null> {
   if (!run.brief.checks?.length) return takeAll();
-  const tools = openTools(run, services);
+  const tools = openToolSession(run, services);
   try {
     return await runWithChecks(run, tools, services, takeAll);
   } finally {
@@ -95,19 +95,20 @@ async function withChecks(run: Run, services: Services, takeAll: () => Promise<E
   }
 }
 
-interface Turns {
+/** What the driver keeps between the turns of an agent. */
+interface AgentTurns {
   session: ExternalSession;
   recorder: TurnRecorder;
   services: Services;
   /** The conversation that this run continues. */
-  past: Pinned['history'];
+  past: PinnedParts['history'];
   /** Turns in a row without any answer of the model. */
   silent: number;
   /** Whether this process has sent no prompt yet. */
   isFirst: boolean;
 }
 
-async function takeTurns(run: Run, turns: Turns): Promise<Ending | null> {
+async function takeTurns(run: Run, turns: AgentTurns): Promise<Ending | null> {
   const { state } = run;
   for (;;) {
     await waitWhilePaused(run, turns.services);
@@ -123,7 +124,8 @@ async function takeTurns(run: Run, turns: Turns): Promise<Ending | null> {
     if (step.cause) return end(run, limitEnding(step.cause, state));
     const before = state.guards.turns;
     const { isFirst, past, session } = turns;
-    const text = isFirst && !hasBeenPrompted(run) ? firstPrompt(run, past) : continuePrompt(run, past, isFirst ? session.opened.how : null);
+    const text =
+      isFirst && !hasBeenPrompted(run) ? composeFirstPrompt(run, past) : composeNextPrompt(run, past, isFirst ? session.opened.how : null);
     turns.isFirst = false;
     const ending = await takeTurn(run, text, turns);
     if (run.signal.aborted) return null;
@@ -144,7 +146,7 @@ function end(run: Run, ending: Ending): Ending {
 }
 
 /** One prompt and the agent's turn. Null: the run goes on. */
-async function takeTurn(run: Run, text: string, { session, recorder, services }: Turns): Promise<Ending | null> {
+async function takeTurn(run: Run, text: string, { session, recorder, services }: AgentTurns): Promise<Ending | null> {
   await run.record([{ type: 'session.prompted', data: { text: services.redact(text, true) } }]);
   const stopped = Promise.withResolvers<null>();
   let clearTimer = () => {};

@@ -16,7 +16,7 @@ const maxValueBytes = 1_048_576;
 const maxValueDepth = 400;
 
 /** Throws `usage` if the value is not JSON, too large or nested too deeply. The program gets what was recorded, so secrets are removed first. */
-export function toRecordedValue(value: unknown, what: string, redact: Redact): Json | undefined {
+export function valueToRecord(value: unknown, what: string, redact: Redact): Json | undefined {
   let text: string | undefined;
   try {
     text = JSON.stringify(value);
@@ -28,7 +28,7 @@ export function toRecordedValue(value: unknown, what: string, redact: Redact): J
   if (isJsonDeeperThan(text, maxValueDepth)) throw tooDeepError(what);
   if (Buffer.byteLength(text) > maxValueBytes)
     throw new RetinueError('usage', `${what} has more than ${maxValueBytes} bytes; write it to a file and return the path`);
-  return copyJson(redactJson(JSON.parse(wellFormedJson(text)) as Json, redact));
+  return copySortedJson(redactJson(JSON.parse(wellFormedJson(text)) as Json, redact));
 }
 
 /** `JSON.stringify` runs out of stack at a few thousand levels. */
@@ -57,7 +57,7 @@ export function errorToRecord(error: unknown, redact: Redact): RecordedError {
 }
 
 /** A copy, because the program may change it, with sorted keys as in the store, so that the program sees the same order in every process. */
-export function copyJson<T>(value: T): T {
+export function copySortedJson<T>(value: T): T {
   return value === undefined ? value : (JSON.parse(canonical(value)) as T);
 }
 
@@ -65,9 +65,9 @@ export function copyJson<T>(value: T): T {
 export function resultToValue(step: StepState, result: StepResult): { ok: true; value: unknown } | { ok: false; error: Error } {
   switch (result.status) {
     case 'ok':
-      return { ok: true, value: copyJson(result.value) };
+      return { ok: true, value: copySortedJson(result.value) };
     case 'outcome':
-      return { ok: true, value: copyJson(result.outcome) };
+      return { ok: true, value: copySortedJson(result.outcome) };
     case 'answer': {
       const { allowed, by, reason = null } = result.answer;
       return { ok: true, value: { approved: allowed, by, reason } satisfies FlowAnswer };

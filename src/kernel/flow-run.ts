@@ -5,14 +5,14 @@ import type { FactData } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import { msToIso } from '../text/instant.ts';
-import { type Admission, admitClient, type ClientOptions } from './admission.ts';
+import { type Admission, admitClient, type ClientRunOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { settingsToModels } from './model-routes.ts';
 import { redactJson } from './original-arguments.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
-export interface FlowOptions extends Pick<ClientOptions, 'label' | 'limits' | 'budgets' | 'trace'> {
+export interface FlowOptions extends Pick<ClientRunOptions, 'label' | 'limits' | 'budgets' | 'trace'> {
   /** How much the models of its children think, unless a brief or an agent decides it. */
   effort?: Effort;
 }
@@ -43,7 +43,11 @@ export function admitFlow(
 }
 
 /** Recorded with `run.created`. Unlike a client, a flow has the time limit that was set, as a deadline. */
-export function flowStarted({ grant }: FactData['run.created'], started: FactData['run.started'], now: number): FactData['run.started'] {
+export function createFlowStartedData(
+  { grant }: FactData['run.created'],
+  started: FactData['run.started'],
+  now: number,
+): FactData['run.started'] {
   const { value } = grant.limits.timeoutMs;
   return { ...started, deadline: value === null ? null : msToIso(now + value) };
 }

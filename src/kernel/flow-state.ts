@@ -48,7 +48,7 @@ export function factToResult({ status, value, error }: FactData['step.finished']
 }
 
 /** The question of a step becomes a call without a model, so that it is answered like any other. */
-export function askQuestion({ steps }: FlowState, data: FactData['approval.asked']): void {
+export function addQuestion({ steps }: FlowState, data: FactData['approval.asked']): void {
   const { turn, index, tool, hash, expiresAt, subjects } = data;
   const step = steps[turn - 1];
   if (!step) return;
@@ -62,7 +62,7 @@ export function askQuestion({ steps }: FlowState, data: FactData['approval.asked
 type BegunStep = Pick<StepState, 'kind' | 'name' | 'at'> & { brief?: string | undefined };
 
 /** How a step differs from its record, with both source lines; null if it is the same. A brief decides, and names only where no brief is recorded. */
-export function describeChange(known: StepState, { kind, name, at, brief }: BegunStep, names: string[]): string | null {
+export function describeStepChange(known: StepState, { kind, name, at, brief }: BegunStep, names: string[]): string | null {
   const isSameKind = known.kind === kind;
   if (isSameKind && (known.brief === undefined ? names.includes(known.name) : known.brief === brief)) return null;
   const now = `\`${kind} ${name}\` at ${at}`;

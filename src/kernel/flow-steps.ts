@@ -1,15 +1,15 @@
 // The steps that a flow's program takes. Each is compared with the record if it has one; otherwise it is recorded and carried out.
 import type { Draft, FactData } from '../contract/fact.ts';
 import { flowQuestion, type StepKind } from '../contract/flow.ts';
-import { callHash } from '../conversation/tool-calls.ts';
+import { hashCall } from '../conversation/tool-calls.ts';
 import type { FlowAnswer, FlowSteps } from '../ports/flow.ts';
 import type { ProgramCheck } from '../ports/schema.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import { applyForFlow } from './apply.ts';
 import { answerApproval } from './approval.ts';
-import { errorToRecord, hashBrief, resultToValue, toRecordedValue } from './flow-results.ts';
-import { describeChange, type FlowState, type StepResult, type StepState } from './flow-state.ts';
+import { errorToRecord, hashBrief, resultToValue, valueToRecord } from './flow-results.ts';
+import { describeStepChange, type FlowState, type StepResult, type StepState } from './flow-state.ts';
 import { cancelRun } from './orders.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { Run } from './run.ts';
@@ -56,7 +56,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     const name = toName(given);
     const known = flow.steps[step - 1];
     const names = [name, ...(formerName === undefined ? [] : [toName(formerName)])];
-    const change = known && describeChange(known, { at, brief, kind, name }, names);
+    const change = known && describeStepChange(known, { at, brief, kind, name }, names);
     if (change) {
       progress.failure ??= `step ${step} is now ${change}`;
       run.notify();
@@ -175,7 +175,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
           { timeoutMs, name, signal: AbortSignal.any([run.signal.toAbortSignal(), progress.ends.signal]) },
           services,
         );
-        const kept = toRecordedValue(value, `the result of step \`${name}\``, redact);
+        const kept = valueToRecord(value, `the result of step \`${name}\``, redact);
         await finish({ status: 'ok', step, ...(kept !== undefined && { value: kept }) });
       });
       return waitForResult(step) as ReturnType<FlowSteps['step']>;
@@ -183,7 +183,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
     ask(question, { timeoutMs }, at) {
       const args = { question: redact(question.toWellFormed(), false) };
       const { owner, tool } = flowQuestion;
-      const hash = callHash(tool, args);
+      const hash = hashCall(tool, args);
       const decision = { action: 'ask' as const, owner, rule: null };
       const more = (turn: number): Draft[] => [
         {

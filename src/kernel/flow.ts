@@ -6,7 +6,7 @@
 // W3. A step with a recorded result is never executed again.
 import { RetinueError } from '../contract/error.ts';
 import { isoToMs } from '../text/instant.ts';
-import { copyJson, describeProgramError, toRecordedValue } from './flow-results.ts';
+import { copySortedJson, describeProgramError, valueToRecord } from './flow-results.ts';
 import { describeOpenSteps, type FlowState } from './flow-state.ts';
 import { createFlowSteps, type FlowProgress } from './flow-steps.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
@@ -38,7 +38,7 @@ export const driveFlow: Driver = async (run, services) => {
   };
   let end: ProgramEnd | null = null;
   void Promise.resolve()
-    .then(() => program.run(createFlowSteps(run, progress, services), copyJson(input)))
+    .then(() => program.run(createFlowSteps(run, progress, services), copySortedJson(input)))
     .then(
       (value) => ({ ok: true as const, value }),
       (error: unknown) => ({ ok: false as const, error }),
@@ -117,7 +117,7 @@ async function endFlow(run: Run, progress: FlowProgress, end: ProgramEnd | null,
   }
   if (!end?.ok) return { ending: describeProgramError(end?.error, redact) };
   try {
-    const value = toRecordedValue(end.value, 'the return value', redact);
+    const value = valueToRecord(end.value, 'the return value', redact);
     const notices = describeOpenSteps(run.state.flow as FlowState, progress.cancelled);
     const data = { ...(notices.length > 0 && { notices }), ...(value !== undefined && { value }) };
     await run.record([{ type: 'flow.returned', data }]);

@@ -10,15 +10,15 @@ import { callKey, countRepeats, maxRecent, toolCallParts } from '../conversation
 import { isoToMs } from '../text/instant.ts';
 import { checkSender, startCheck } from './check-state.ts';
 import { applyCompaction, composeCompaction } from './compaction.ts';
-import { askQuestion, factToResult, finishStep, startStep } from './flow-state.ts';
-import { ownMap, ownSet } from './shared-empty.ts';
+import { addQuestion, factToResult, finishStep, startStep } from './flow-state.ts';
+import { ensureOwnMap, ensureOwnSet } from './shared-empty.ts';
 import { addModelCall, addSpending } from './spending.ts';
 import {
   answerToText,
   cacheLifetimeMs,
   callAt,
+  createRunState,
   findOpenRequest,
-  initialState,
   loopVersionOf,
   messageRuleset,
   pendingInput,
@@ -28,7 +28,7 @@ import {
 } from './state.ts';
 
 /** Advances the state by one fact, in place. */
-export function reduce(state: RunState, fact: Fact): void {
+export function applyFact(state: RunState, fact: Fact): void {
   state.seq = fact.seq;
   state.hash = fact.hash;
   const reducer = reducers[fact.type] as (state: RunState, data: Fact['data'], fact: Fact) => void;
@@ -39,8 +39,8 @@ export function reduce(state: RunState, fact: Fact): void {
 export function foldFacts(facts: Fact[]): RunState {
   const [first, ...rest] = facts;
   if (first?.type !== 'run.created') throw new Error('the facts of a run begin with run.created');
-  const state = initialState(first);
-  for (const fact of rest) reduce(state, fact);
+  const state = createRunState(first);
+  for (const fact of rest) applyFact(state, fact);
   return state;
 }
 
@@ -61,7 +61,7 @@ const reducers: Reducers = {
     if (state.files) Object.assign(state.files, { saved: data, isSaved: true });
   },
   'changes.planned': (state, data) => {
-    state.plans = ownMap(state.plans).set(data.id, data);
+    state.plans = ensureOwnMap(state.plans).set(data.id, data);
   },
   'changes.made': (state, { id }) => void state.plans.delete(id),
   'changes.discarded': () => {},
@@ -186,10 +186,10 @@ const reducers: Reducers = {
     state.guards.takeovers = 0;
     if (state.files) state.files.isSaved = false;
     if (check) {
-      state.reviews = ownMap(state.reviews).set(childId, { id: childId, check, outcome: null });
+      state.reviews = ensureOwnMap(state.reviews).set(childId, { id: childId, check, outcome: null });
       return;
     }
-    state.children = ownMap(state.children);
+    state.children = ensureOwnMap(state.children);
     state.children.set(childId, { id: childId, label, agent, outcome: null, taint: [], call, n, continues });
     state.openChildren++;
     const step = call && state.flow?.steps[call.turn - 1];
@@ -256,7 +256,7 @@ const reducers: Reducers = {
     else state.data = value;
   },
   'approval.asked': (state, data) => {
-    if (state.flow) return askQuestion(state.flow, data);
+    if (state.flow) return addQuestion(state.flow, data);
     const { hash, expiresAt, subjects, ...at } = data;
     const call = callAt(state, at);
     if (call) call.approval = { hash, expiresAt, subjects, answer: null };
@@ -309,14 +309,14 @@ function noteRefusal(state: RunState, model: string): void {
 
 function addTaint(state: RunState, taint: readonly string[] = []): void {
   if (taint.length === 0) return;
-  state.taint = ownSet(state.taint);
+  state.taint = ensureOwnSet(state.taint);
   for (const source of taint) state.taint.add(source);
 }
 
 function addMemo(state: RunState, memo: Record<string, string> = {}): void {
   // Sorted, because stored facts have sorted keys and the order counts: what was remembered last is last.
   const entries = Object.entries(memo).sort(([a], [b]) => (a < b ? -1 : 1));
-  if (entries.length > 0) state.memo = ownMap(state.memo);
+  if (entries.length > 0) state.memo = ensureOwnMap(state.memo);
   for (const [key, value] of entries) {
     state.memo.delete(key);
     state.memo.set(key, value);

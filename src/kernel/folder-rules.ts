@@ -14,11 +14,11 @@ export async function addFolderRules(
 ): Promise<ToolResult> {
   if ((run.work as ModelWork).agent.workspaceRules === false) return result;
   const parts: string[] = [];
-  for (const folder of foldersAbove(path)) {
+  for (const folder of listFoldersAbove(path)) {
     const key = `rules:${folder}`;
     if (memo.get(key) !== undefined || run.foldersSeen.has(folder)) continue;
     run.foldersSeen.add(folder);
-    const rules = await run.dialect.contexts.folderRules(folder, createPromptRun(run, services));
+    const rules = await run.dialect.prompts.folderRules(folder, createPromptRun(run, services));
     if (rules === null) continue;
     memo.set(key, rules.name);
     parts.push(`[Rules for files in ${folder} (from its ${rules.name}):]\n${rules.text}`);
@@ -28,7 +28,7 @@ export async function addFolderRules(
 }
 
 /** The folders that contain a path, outermost first, without the workspace itself. */
-function foldersAbove(path: string): string[] {
+function listFoldersAbove(path: string): string[] {
   const names = path.split('/').slice(0, -1);
   return names.map((_, index) => names.slice(0, index + 1).join('/'));
 }

@@ -7,13 +7,13 @@ import { newestFactVersion } from '../contract/fact-version.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { RunRow } from '../contract/run.ts';
 import { currentLoopVersion } from '../conversation/loop-version.ts';
-import { entriesToMessages, type Pinned } from '../conversation/request.ts';
+import { entriesToMessages, type PinnedParts } from '../conversation/request.ts';
 import type { Store } from '../ports/store.ts';
 import { canonical, factHash, sha256 } from '../text/canonical.ts';
-import { currentHistory } from './compaction.ts';
-import { foldFacts, reduce } from './fold.ts';
-import { genesis } from './journal.ts';
-import { currentCalls, endedFact, initialState, loopVersionOf, type RunState, startedFact } from './state.ts';
+import { findCurrentHistory } from './compaction.ts';
+import { applyFact, foldFacts } from './fold.ts';
+import { genesisHash } from './journal.ts';
+import { createRunState, currentCalls, endedFact, loopVersionOf, type RunState, startedFact } from './state.ts';
 
 /** The state of a run from its stored facts. Rejects with `unknown_run`, `erased`, `store_newer`, or `store_corrupt` if the facts were changed. */
 export async function loadState(runId: string, store: Store): Promise<RunState> {
@@ -33,7 +33,7 @@ async function loadFacts(runId: string, store: Store): Promise<Fact[]> {
 
 /** Throws `store_corrupt` unless each fact has the hash of its content and of the fact before it. */
 function assertChain(facts: Fact[]): void {
-  let last = genesis;
+  let last = genesisHash;
   for (const fact of facts) {
     const { runId, seq, hash, data } = fact;
     if (hash !== factHash(fact, canonical(data), last))
@@ -61,7 +61,7 @@ export function assertNotErased({ runId, erasedAt }: RunRow): void {
 }
 
 /** The parts that all requests of a started run share. Rejects with `store_corrupt` if one is missing or was changed. */
-export async function loadPinned(runId: string, started: FactData['run.started'], store: Pick<Store, 'blob'>): Promise<Pinned> {
+export async function loadPinned(runId: string, started: FactData['run.started'], store: Pick<Store, 'blob'>): Promise<PinnedParts> {
   const loadText = async (hash: string | null) => {
     if (hash === null) return '';
     const text = await store.blob(hash);
@@ -93,10 +93,10 @@ export async function checkContinuable({ continues, continuesAt }: Brief, store:
   // Rejects if another program changed it.
   await store.head(continues);
   if (continuesAt !== undefined) await loadStateAt(continues, continuesAt, store);
-  else if (row.endedAt === null || row.startedAt === null) throw notContinuable(continues);
+  else if (row.endedAt === null || row.startedAt === null) throw notContinuableError(continues);
 }
 
-function notContinuable(runId: string): RetinueError {
+function notContinuableError(runId: string): RetinueError {
   return new RetinueError('not_continuable', `run ${runId} cannot be continued: it has not ended, or it was never started`);
 }
 
@@ -104,15 +104,15 @@ function notContinuable(runId: string): RetinueError {
 async function loadStateAt(runId: string, turn: number, store: Store): Promise<RunState> {
   const [first, ...rest] = await loadFacts(runId, store);
   if (first?.type !== 'run.created') throw new RetinueError('unknown_run', `there is no run ${runId}`);
-  const state = initialState(first);
+  const state = createRunState(first);
   let isOver = false;
   for (const fact of rest) {
     isOver = fact.type === 'run.ended' || (fact.type === 'model.asked' && state.guards.turns === turn);
     if (isOver && state.guards.turns === turn) break;
-    reduce(state, fact);
+    applyFact(state, fact);
   }
   const { turns } = state.guards;
-  if (!startedFact(state) || state.created.data.kind !== 'agent') throw notContinuable(runId);
+  if (!startedFact(state) || state.created.data.kind !== 'agent') throw notContinuableError(runId);
   if (turns !== turn) throw new RetinueError('not_continuable', `run ${runId} has no turn ${turn}: its last turn is ${turns}`);
   if (!isOver) throw new RetinueError('not_continuable', `turn ${turn} of run ${runId} is not over yet, so it cannot be continued`);
   return state;
@@ -131,22 +131,22 @@ export async function loadHistory(runId: string, turn: number | null, store: Sto
   const state = turn === null ? await loadState(runId, store) : await loadStateAt(runId, turn, store);
   await store.head(runId);
   const started = startedFact(state);
-  if (!started || (turn === null && !endedFact(state))) throw notContinuable(runId);
+  if (!started || (turn === null && !endedFact(state))) throw notContinuableError(runId);
   const { history } = await loadPinned(runId, { ...started.data, system: null, tools: null }, store);
   const entries = [...state.conversation.entries];
   // Providers refuse calls without results; a run that was stopped in the middle may have such calls.
   const calls = currentCalls(state);
   if (calls.length > 0) entries.push({ kind: 'results', calls });
-  const messages = [...currentHistory(state, history), ...entriesToMessages(entries, loopVersionOf(state))];
+  const messages = [...findCurrentHistory(state, history), ...entriesToMessages(entries, loopVersionOf(state))];
   return { messages, taint: [...state.taint].sort(), memo: Object.fromEntries(state.memo) };
 }
 
 /** A brief that continues an ended run: with its agent, model and label, and with everything that narrowed it. */
-export function followUpBrief(state: RunState, task: string): Brief {
+export function createFollowUpBrief(state: RunState, task: string): Brief {
   const { brief, agent, model, effort, grant, parentId } = state.created.data;
   const { limits, tools, label, params } = brief;
-  const denials = parentId === null ? ownerDenials(grant.rulesets) : [];
-  const rulesets = [...(brief.rulesets ?? []), ...denials, ...narrowingOnly(state.rights.narrowed)];
+  const denials = parentId === null ? collectOwnerDenials(grant.rulesets) : [];
+  const rulesets = [...(brief.rulesets ?? []), ...denials, ...keepNarrowingRulesets(state.rights.narrowed)];
   return {
     task,
     continues: state.runId,
@@ -159,12 +159,12 @@ export function followUpBrief(state: RunState, task: string): Brief {
     ...(tools === undefined ? {} : { tools }),
     ...(brief.rules === undefined ? {} : { rules: brief.rules }),
     ...(rulesets.length === 0 ? {} : { rulesets }),
-    ...ownFilesOf(state),
+    ...pickFileFields(state),
   };
 }
 
 /** What a brief says so that a follow-up has files of its own too, from the same commit. Empty if the run had none. */
-export function ownFilesOf({ created, files }: RunState): Pick<Brief, 'repository' | 'isolation' | 'fixture'> {
+export function pickFileFields({ created, files }: RunState): Pick<Brief, 'repository' | 'isolation' | 'fixture'> {
   const { brief, isolation } = created.data;
   const commit = files?.prepared.commit ?? null;
   if (brief.repository) return { repository: { ...brief.repository, ...(commit !== null && { ref: commit }) } };
@@ -175,7 +175,7 @@ export function ownFilesOf({ created, files }: RunState): Pick<Brief, 'repositor
 export type NarrowingRuleset = NonNullable<Brief['rulesets']>[number];
 
 /** What the owner denied on a command line that no longer exists. The built-in rules apply to every run anyway. */
-export function ownerDenials(rulesets: Ruleset[]): NarrowingRuleset[] {
+export function collectOwnerDenials(rulesets: Ruleset[]): NarrowingRuleset[] {
   return rulesets.flatMap(({ kind, owner, rules }): NarrowingRuleset[] => {
     const denied = kind === 'owner' ? rules.filter((rule) => rule.action === 'deny' && rule.from !== undefined) : [];
     return denied.length === 0 ? [] : [{ kind: 'narrowing', owner, rules: denied }];
@@ -183,6 +183,6 @@ export function ownerDenials(rulesets: Ruleset[]): NarrowingRuleset[] {
 }
 
 /** The rulesets that narrow, each on its own: joined into one list they would mean something else. */
-export function narrowingOnly(rulesets: Ruleset[]): NarrowingRuleset[] {
+export function keepNarrowingRulesets(rulesets: Ruleset[]): NarrowingRuleset[] {
   return rulesets.flatMap((set) => (set.kind === 'narrowing' ? [{ ...set, kind: 'narrowing' as const }] : []));
 }

@@ -24,7 +24,7 @@ export type InterruptedEnd =
   | { reason: string; by: string; code: 'cancelled' | 'client_gone' }
   | { reason: string; by: null; code: 'crashed' };
 
-export interface InterruptedDeps {
+export interface InterruptedRunDeps {
   store: Store;
   owner: Owner;
   clock: Clock;
@@ -35,7 +35,7 @@ export interface InterruptedDeps {
 }
 
 /** Ends a run and everything below it. False if a living process holds the tree: it has to be ordered to cancel it. */
-export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: InterruptedDeps): Promise<boolean> {
+export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: InterruptedRunDeps): Promise<boolean> {
   const { store, owner, clock, checkouts, homes, redact = (text) => text } = deps;
   // Before the claim: a tree that this program cannot read is refused and left alone.
   for (const { runId } of await store.runs({ rootId: row.rootId, live: true })) await loadState(runId, store);
@@ -66,7 +66,7 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: 
 }
 
 /** Ends a tree that this process has claimed and that ended every process before. */
-export async function endCrashedTree(root: RunRow, takeovers: number, deps: InterruptedDeps): Promise<void> {
+export async function endCrashedTree(root: RunRow, takeovers: number, deps: InterruptedRunDeps): Promise<void> {
   const reason = `the process that drove this tree died ${takeovers + 1} times in a row without any progress`;
   await endInterruptedRun(root, { reason, by: null, code: 'crashed' }, deps);
 }
@@ -80,12 +80,12 @@ function findSubtree(rows: RunRow[], runId: string): RunRow[] {
 
 /** Calls that were under way when the process died have an unknown effect. Idempotent ones are repeated, and those that had not begun are made. */
 export function interruptedCallFacts(state: RunState): Draft[] {
-  const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && mayHaveBegun(call, state));
+  const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && canHaveBegun(call, state));
   return cut.map((call) => toolFinishedFact(call, 'unknown', unknownEffectText));
 }
 
 /** No call begins while it awaits approval or its run is paused. Pauses of older programs do not say what had begun before. */
-function mayHaveBegun(call: CallState, { paused }: RunState): boolean {
+function canHaveBegun(call: CallState, { paused }: RunState): boolean {
   if (isAwaitingApproval(call)) return false;
   return paused?.begun === undefined || paused.begun.some(({ turn, index }) => turn === call.turn && index === call.index);
 }

@@ -16,21 +16,21 @@ import type { JobOptions } from '../ports/queue.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 import { msToIso } from '../text/instant.ts';
-import { reduce } from './fold.ts';
+import { applyFact } from './fold.ts';
 import { stateToRow } from './outcome.ts';
-import { initialState, type RunState } from './state.ts';
+import { createRunState, type RunState } from './state.ts';
 
 /** How long facts that can wait are held back at most. */
 const longestWaitMs = 2;
 
 /** The hash before the first fact of a run. */
-export const genesis = '0'.repeat(64);
+export const genesisHash = '0'.repeat(64);
 
 /**
  * What a run records in one transaction. The first draft of a new run is `run.created`. A function is called after the parts before it were
  * folded, with the moment that all these facts carry.
  */
-export interface Part {
+export interface RunDrafts {
   runId: string;
   drafts: Draft[] | ((at: string) => Draft[]);
 }
@@ -51,7 +51,7 @@ export interface Journal {
   state(runId: string): RunState;
   find(runId: string): RunState | null;
   /** Throws for misuse; rejects only when the tree is lost. Callers that need no durability may ignore the promise. */
-  record(rootId: string, parts: Part[], options?: RecordOptions): Promise<void>;
+  record(rootId: string, parts: RunDrafts[], options?: RecordOptions): Promise<void>;
   /** Releases the state of an ended run. */
   forget(runId: string): void;
   /** Another process owns the tree now: it accepts no further facts, and facts not yet written are dropped. */
@@ -107,7 +107,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
   }
 
   /** The canonical JSON of the drafts that exist already. Throws for everything that can be wrong with them, before the first is written. */
-  function prepare({ runId, drafts }: Part): string[] {
+  function prepare({ runId, drafts }: RunDrafts): string[] {
     const given = typeof drafts === 'function' ? [] : drafts;
     const state = states.get(runId);
     if (state ? state.phase.name === 'ended' : given[0]?.type !== 'run.created')
@@ -119,15 +119,15 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
     const state = states.get(runId);
     const { type, data } = draft;
     const [seq, v] = [(state?.seq ?? 0) + 1, factVersionOf(draft)];
-    const hash = factHash({ runId, seq, at, v, type }, text, state?.hash ?? genesis);
+    const hash = factHash({ runId, seq, at, v, type }, text, state?.hash ?? genesisHash);
     const fact = { runId, seq, at, v, type, data, hash } as Fact;
-    if (state) reduce(state, fact);
-    else states.set(runId, initialState(fact as FactOf<'run.created'>));
+    if (state) applyFact(state, fact);
+    else states.set(runId, createRunState(fact as FactOf<'run.created'>));
     facts.push(fact);
     unit.facts.push({ runId, seq, at, v, type, data, hash, text } as WrittenFact);
   }
 
-  function record(rootId: string, parts: Part[], options: RecordOptions = {}): Promise<void> {
+  function record(rootId: string, parts: RunDrafts[], options: RecordOptions = {}): Promise<void> {
     const error = lost.get(rootId);
     if (error) return rejectQuietly(error);
     const texts = parts.map(prepare);

@@ -7,14 +7,14 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
-import { type CallRef, callHash, callKey, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { type CallRef, callKey, countRepeats, hashCall, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { subjectText } from '../rules/policy.ts';
 import { msToIso } from '../text/instant.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { defaultQuestionMs } from './approval.ts';
 import { type CallReview, reviewCalls } from './call-review.ts';
-import { decideNow, denialText, findTool, isOwn, prepareTools, readSubjects } from './call-rights.ts';
+import { decideForRun, describeDenial, findTool, isOwnSubject, prepareTools, readSubjects } from './call-rights.ts';
 import { keepOriginal, pinOriginal, redactJson } from './original-arguments.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -131,7 +131,7 @@ function verdictToFacts(
   } else if (ask) {
     const expiresAt = msToIso(clock.now() + (questions?.timeoutMs ?? defaultQuestionMs));
     const subjects = redactJson(ask, redact);
-    const question = { arguments: args, decision, expiresAt, hash: pin ?? callHash(tool, args), index, subjects, tool, turn };
+    const question = { arguments: args, decision, expiresAt, hash: pin ?? hashCall(tool, args), index, subjects, tool, turn };
     facts.push({ type: 'approval.asked', data: question });
   }
   return facts;
@@ -155,7 +155,7 @@ function judgeCall({ part, original, review = {} }: AnsweredCall, run: Run, serv
   const { value: args } = redacted;
   if (review.result !== undefined) return judgeResult(args, review.result);
   const hasSecret = args !== parsed.value;
-  const hash = () => (hasSecret ? pinOriginal(part.tool, parsed.value, services) : callHash(part.tool, parsed.value));
+  const hash = () => (hasSecret ? pinOriginal(part.tool, parsed.value, services) : hashCall(part.tool, parsed.value));
   const verdict = judgeArguments({ name: part.tool, args: parsed.value, hash, review }, run, services);
   return hasSecret ? { ...verdict, args, original: parsed.value } : verdict;
 }
@@ -177,12 +177,13 @@ function judgeArguments({ name, args, hash, review }: CallArguments, run: Run, s
     const output = tool.invalidInput?.(read.problem) ?? `the arguments of ${name} are wrong: ${read.problem}`;
     return reject(args, 'malformed', output);
   }
-  const decision = decideNow({ tool, hash, subjects: read.subjects, needsApproval: review.needsApproval === true }, run, services);
+  const decision = decideForRun({ tool, hash, subjects: read.subjects, needsApproval: review.needsApproval === true }, run, services);
   const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(name) || tool.isExternal === true;
   const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
-  if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwn).map(subjectText);
-  else if (decision.action !== 'allow') verdict.immediate = { reason: 'denied', status: 'denied', output: denialText(run, name, decision) };
+  if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwnSubject).map(subjectText);
+  else if (decision.action !== 'allow')
+    verdict.immediate = { reason: 'denied', status: 'denied', output: describeDenial(run, name, decision) };
   else if (!isOffered) {
     const { delegationTools, setup } = run.dialect;
     const own = run.depth > 0 && delegationTools.includes(name) ? setup.notOffered?.(name) : undefined;

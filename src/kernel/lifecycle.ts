@@ -5,7 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
-import type { Journal, Part } from './journal.ts';
+import type { Journal, RunDrafts } from './journal.ts';
 import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './outcome.ts';
 import { pausedFact } from './pause.ts';
 import type { Run, StopCause } from './run.ts';
@@ -131,7 +131,7 @@ function checkModelFinished(run: Run, ending: Ending): Ending {
 
 /** Files of the run's own are deleted when the facts are durable. */
 async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal: Journal): Promise<RecordedOutcome> {
-  const saved: Part[] = files.drafts.length === 0 ? [] : [{ runId: run.id, drafts: files.drafts }];
+  const saved: RunDrafts[] = files.drafts.length === 0 ? [] : [{ runId: run.id, drafts: files.drafts }];
   const parts = [...saved, ...endingParts(run.id, run.parent?.id ?? null, ending, journal)];
   const durable = journal.record(run.rootId, parts, { blobs: files.blobs });
   const outcome = endedFact(run.state)?.data.outcome as RecordedOutcome;
@@ -141,8 +141,8 @@ async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal:
 }
 
 /** {run.ended, the parent's child.ended}, to be recorded in one transaction. */
-export function endingParts(runId: string, parentId: string | null, ending: Ending, journal: Journal): Part[] {
-  const own: Part = {
+export function endingParts(runId: string, parentId: string | null, ending: Ending, journal: Journal): RunDrafts[] {
+  const own: RunDrafts = {
     runId,
     drafts: (at) => {
       const outcome = stateToOutcome(journal.state(runId), ending, at);
@@ -151,7 +151,7 @@ export function endingParts(runId: string, parentId: string | null, ending: Endi
     },
   };
   if (parentId === null) return [own];
-  const parentPart: Part = {
+  const parentPart: RunDrafts = {
     runId: parentId,
     drafts: () => {
       const state = journal.state(runId);

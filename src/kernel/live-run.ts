@@ -26,7 +26,7 @@ export interface RunHandle {
 }
 
 /** A class, because its methods are then not made anew for each of thousands of runs. */
-export class LiveRun implements RunHandle {
+export class LiveRunHandle implements RunHandle {
   readonly id: string;
   readonly outcome: Promise<Outcome>;
   readonly #run: Run;

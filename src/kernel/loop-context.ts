@@ -1,6 +1,6 @@
 // One run in the loop, as its parts share it.
 import type { Draft, FactData } from '../contract/fact.ts';
-import type { Pinned } from '../conversation/request.ts';
+import type { PinnedParts } from '../conversation/request.ts';
 import type { ModelHandle } from '../ports/model.ts';
 import type { Lane } from '../scheduling/lanes.ts';
 import type { CallPlan } from './call-plan.ts';
@@ -16,7 +16,7 @@ export interface Loop {
   state: RunState;
   services: Services;
   tools: ToolSessionState;
-  pinned: Pinned;
+  pinned: PinnedParts;
   model: ModelHandle;
   lane: Lane;
   /** `model` writes a summary, and is not the run's own. */
@@ -37,6 +37,6 @@ export interface Loop {
 export type LoopStepResult = Ending | 'continue' | null;
 
 /** Records a fact without waiting: it is durable with the next fact that is waited for. */
-export function recordLater({ run }: Loop, draft: Draft): void {
+export function recordWithoutWaiting({ run }: Loop, draft: Draft): void {
   void run.record([draft], { canWait: true });
 }

@@ -7,15 +7,15 @@ import type { Usage } from '../contract/content.ts';
 import type { Delta } from '../contract/delta.ts';
 import type { Draft, LimitCause, Purpose } from '../contract/fact.ts';
 import { completeLimits } from '../contract/limits.ts';
-import { buildRequest, entriesForNextCall, type Pinned, type Request } from '../conversation/request.ts';
+import { buildRequest, entriesForNextCall, type ModelRequest, type PinnedParts } from '../conversation/request.ts';
 import { toolCallParts } from '../conversation/tool-calls.ts';
 import type { ModelCallResult } from '../ports/model.ts';
 import { planCall } from './call-plan.ts';
 import { switchToCheaper } from './cheaper-model.ts';
-import { compactionEntries, currentPinned } from './compaction.ts';
+import { buildCompactionEntries, findCurrentPinned } from './compaction.ts';
 import { findSummariser, planContext } from './context-space.ts';
 import { judgeToolCalls } from './judge.ts';
-import { type Loop, type LoopStepResult, recordLater } from './loop-context.ts';
+import { type Loop, type LoopStepResult, recordWithoutWaiting } from './loop-context.ts';
 import { handleFailure } from './model-failure.ts';
 import { limitEnding, nextStep, type Step } from './next-step.ts';
 import { redactPart } from './original-arguments.ts';
@@ -31,7 +31,7 @@ const estimatedOutput = 512;
 const zeroAmount = { tokens: 0, costUsd: 0 };
 
 /** Runs the loop. Null if the run was stopped from outside. */
-export async function runLoop(run: Run, pinned: Pinned, tools: ToolSessionState, services: Services): Promise<Ending | null> {
+export async function runLoop(run: Run, pinned: PinnedParts, tools: ToolSessionState, services: Services): Promise<Ending | null> {
   const { model, fallbacks } = run.work as ModelWork;
   const lane = services.lanes.lane(model.lane, model.account);
   const loop: Loop = {
@@ -55,12 +55,12 @@ async function takeStep(loop: Loop, step: Step): Promise<LoopStepResult> {
     case 'ask':
       return step.purpose === 'compact' ? compact(loop) : askModel(loop, step.purpose, step.cause, step.budget);
     case 'compact':
-      recordLater(loop, step.draft);
+      recordWithoutWaiting(loop, step.draft);
       // The rules of folders are no longer in the conversation.
       run.foldersSeen.clear();
       return 'continue';
     case 'nudge':
-      recordLater(loop, step.draft);
+      recordWithoutWaiting(loop, step.draft);
       return 'continue';
     case 'park':
       run.slot.release();
@@ -91,7 +91,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
       loop.services,
     );
     if (context.do === 'compact') return compact(loop);
-    if (context.calls.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: context.calls } });
+    if (context.calls.length > 0) recordWithoutWaiting(loop, { type: 'context.pruned', data: { calls: context.calls } });
   }
   const expected = { input: Math.ceil(request.bytes / 3), output: estimatedOutput, cached: 0, reasoning: 0, estimated: true };
   const estimate = usageToAmount(loop, expected);
@@ -169,7 +169,7 @@ function skipCompaction(loop: Loop, cause: LimitCause, budget: string | null): L
   if (asked) {
     const error = { code: cause, message: 'the budget has no room for a compaction', retryable: false };
     const { attempt, turn } = asked;
-    recordLater(loop, {
+    recordWithoutWaiting(loop, {
       type: 'model.failed',
       data: { again: false, attempt, costUsd: null, error, fallback: null, text: '', turn, usage: null },
     });
@@ -178,16 +178,16 @@ function skipCompaction(loop: Loop, cause: LimitCause, budget: string | null): L
 }
 
 /** A request, and the last fact it was built from. */
-type BuiltRequest = Request & { seq: number };
+type BuiltRequest = ModelRequest & { seq: number };
 
 function buildNextRequest({ state, pinned, model, plan }: Loop, purpose: Purpose, cause: LimitCause | null): BuiltRequest {
   const { entries } = state.conversation;
   const version = loopVersionOf(state);
   const added = state.phase.name === 'asking' ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, version);
-  const all = purpose === 'compact' ? compactionEntries(state) : [...entries, ...added];
+  const all = purpose === 'compact' ? buildCompactionEntries(state) : [...entries, ...added];
   const { maxOutputTokens } = model;
   return {
-    ...buildRequest(currentPinned(state, pinned), all, { purpose, maxOutputTokens, effort: plan.effort, texts: version }),
+    ...buildRequest(findCurrentPinned(state, pinned), all, { purpose, maxOutputTokens, effort: plan.effort, texts: version }),
     seq: state.seq,
   };
 }

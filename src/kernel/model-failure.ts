@@ -3,10 +3,10 @@ import type { ErrorInfo } from '../contract/error.ts';
 import type { ModelCallResult } from '../ports/model.ts';
 import { retryDelay } from '../scheduling/lanes.ts';
 import { msToIso } from '../text/instant.ts';
-import { modelRequester } from './admission.ts';
+import { createModelRequester } from './admission.ts';
 import { planCall } from './call-plan.ts';
 import { canCompact } from './compaction.ts';
-import { type Loop, type LoopStepResult, recordLater } from './loop-context.ts';
+import { type Loop, type LoopStepResult, recordWithoutWaiting } from './loop-context.ts';
 import { createFailedEnding } from './outcome.ts';
 import { requestPause } from './pause.ts';
 import { prunableCalls } from './pruning.ts';
@@ -39,7 +39,7 @@ export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult
   const costUsd = attempt.usage && plan.price ? plan.price(attempt.usage) : null;
   const text = redact(attempt.text, false);
   const next = isCompactable ? { next: 'compact' as const } : {};
-  recordLater(loop, {
+  recordWithoutWaiting(loop, {
     type: 'model.failed',
     data: { again, attempt: attempts, costUsd, error, fallback, ...next, text, turn: state.guards.turns + 1, usage: attempt.usage },
   });
@@ -48,7 +48,7 @@ export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult
   const lateMessage = `${error.message} (the provider asks to wait ${retryAfterMs} ms, which is past the deadline)`;
   if (!again) return createFailedEnding(error.code, isTooLate ? lateMessage : error.message, error.retryable);
   if (pauseMs !== null) requestPause(run, error.message, { resumeAt: msToIso(clock.now() + pauseMs) });
-  else if (toPrune.length > 0) recordLater(loop, { type: 'context.pruned', data: { calls: toPrune } });
+  else if (toPrune.length > 0) recordWithoutWaiting(loop, { type: 'context.pruned', data: { calls: toPrune } });
   // After a rate limit the lane delays all its calls; after other failures this run waits.
   else if (!limited)
     await deadlines.wait(
@@ -68,7 +68,7 @@ async function fallBack(loop: Loop): Promise<string | null> {
   const { services, run } = loop;
   const name = loop.fallbacks.shift();
   if (name === undefined) return null;
-  const model = await services.models.resolve(name, modelRequester(run));
+  const model = await services.models.resolve(name, createModelRequester(run));
   // Its cost could not be charged to the limit.
   if (model.price === null && run.budget.limitsCost()) return fallBack(loop);
   loop.model = model;

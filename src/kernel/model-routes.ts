@@ -23,7 +23,7 @@ export function settingsToModels({ model, routes = {} }: ModelSettings): Record<
 }
 
 /** The default models for a child: those that the flow of its tree began with, whatever process drives it now; otherwise those of this process. */
-export function modelSettings(parent: Run | null, settings: ModelSettings): ModelSettings {
+export function findModelSettings(parent: Run | null, settings: ModelSettings): ModelSettings {
   for (let run = parent; run; run = run.parent) {
     const routes = run.state.created.data.flow?.models;
     if (routes) return { model: routes[anyAgent]?.[0] ?? null, routes };

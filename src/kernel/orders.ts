@@ -20,7 +20,7 @@ export async function cancelRun(run: Run, reason: string, by: string, { redact }
   await durable;
 }
 
-export interface Message {
+export interface RunMessage {
   text: string;
   from: string;
   /** They narrow the run and its descendants from now on. */
@@ -28,7 +28,7 @@ export interface Message {
 }
 
 /** Sends a message, which also ends a pause. Secrets are removed first, because it becomes a fact (invariant 11). */
-export async function sendMessage(run: Run, { text, from, rules = [] }: Message, { redact }: Services, order?: string): Promise<void> {
+export async function sendMessage(run: Run, { text, from, rules = [] }: RunMessage, { redact }: Services, order?: string): Promise<void> {
   const sender = from.toWellFormed();
   // Throws for a rule that does not parse, before anything is written.
   if (rules.length > 0) messageRuleset(sender, rules);
@@ -91,7 +91,7 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
     try {
       await findLostTrees();
       // An order that cannot be applied, because its tree is just being lost, must not block the others.
-      for (const order of refusalsFirst(await store.orders(owner))) await applyOrder(order, services).catch(() => {});
+      for (const order of sortRefusalsFirst(await store.orders(owner))) await applyOrder(order, services).catch(() => {});
     } catch {
       // A failure of the store is retried at the next wake-up; the orders stay.
     }
@@ -129,7 +129,7 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
 }
 
 /** If both an approval and a refusal of one question are waiting, the refusal counts. */
-function refusalsFirst(orders: Order[]): Order[] {
+function sortRefusalsFirst(orders: Order[]): Order[] {
   return orders.toSorted((a, b) => Number(b.kind === 'refuse') - Number(a.kind === 'refuse'));
 }
 

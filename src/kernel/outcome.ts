@@ -11,7 +11,7 @@ import { isAwaitingApproval } from '../conversation/tool-calls.ts';
 import { canonical } from '../text/canonical.ts';
 import { cutBytes } from '../text/cut.ts';
 import { isoToMs } from '../text/instant.ts';
-import { checkArtifacts, isChecking, isInReview, isVerified } from './check-state.ts';
+import { createCheckArtifacts, isChecking, isInReview, isVerified } from './check-state.ts';
 import { findRunningStep, isFlowWaiting } from './flow-state.ts';
 import { endedFact, livePhase, ownModel, type RunState, startedFact } from './state.ts';
 
@@ -34,7 +34,7 @@ export function createFailedEnding(code: ErrorCode, message: string, retryable =
 export function stateToRow(state: RunState): RunRow {
   const { brief, parentId, rootId, depth, kind, agent } = state.created.data;
   const row: RunRow = {
-    activity: currentActivity(state),
+    activity: findActivity(state),
     agent,
     costUsd: state.costUsd,
     createdAt: state.created.at,
@@ -50,7 +50,7 @@ export function stateToRow(state: RunState): RunRow {
     rootId,
     runId: state.runId,
     startedAt: startedFact(state)?.at ?? null,
-    status: currentStatus(state),
+    status: computeStatus(state),
     tokens: { ...state.tokens },
     turns: state.guards.turns,
   };
@@ -58,7 +58,7 @@ export function stateToRow(state: RunState): RunRow {
   return row;
 }
 
-function currentStatus(state: RunState): RunStatus {
+function computeStatus(state: RunState): RunStatus {
   const { phase } = state;
   if (phase.name === 'ended') return phase.ended.data.outcome.status;
   if (state.paused) return 'paused';
@@ -79,7 +79,7 @@ export function isWaiting(state: RunState): boolean {
   return phase.calls.length === 0 && state.conversation.inbox.length === 0;
 }
 
-function currentActivity({ phase, flow, checks }: RunState): string | null {
+function findActivity({ phase, flow, checks }: RunState): string | null {
   if (flow) return phase.name === 'ended' ? null : (findRunningStep(flow)?.name ?? null);
   if (phase.name === 'asking' || phase.name === 'compacting') return 'model';
   if (phase.name !== 'answered') return null;
@@ -96,7 +96,7 @@ export function stateToOutcome(
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';
   const verified = isVerified(state.checks, brief.checks?.length ?? 0);
-  const cut = cutBytes(fullSummary(state, success), maxSummaryBytes(state));
+  const cut = cutBytes(composeSummary(state, success), findMaxSummaryBytes(state));
   const startedAt = startedFact(state)?.at ?? null;
   const { prepared, saved } = state.files ?? {};
   const notices = [
@@ -121,7 +121,7 @@ export function stateToOutcome(
     artifacts: [
       ...state.artifacts.filter((artifact) => !isUnstored(artifact, saved)),
       ...(saved?.artifact ? [saved.artifact] : []),
-      ...(version >= 4 ? checkArtifacts(state.checks, brief.checks) : []),
+      ...(version >= 4 ? createCheckArtifacts(state.checks, brief.checks) : []),
     ],
     error: ending.code === null ? null : { code: ending.code, message: ending.message, retryable: ending.retryable ?? false },
     terminated: Terminated.safeParse(ending.code).data ?? null,
@@ -143,7 +143,7 @@ function isUnstored({ kind, title, value }: Artifact, saved: FactData['workspace
 }
 
 /** A child's summary is cut to what its parent accepts; a root's only if its brief says so. */
-function maxSummaryBytes(state: RunState): number {
+function findMaxSummaryBytes(state: RunState): number {
   const { brief, grant, depth } = state.created.data;
   const own = brief.result?.maxBytes ?? Number.POSITIVE_INFINITY;
   const parents = depth > 0 ? (grant.limits.maxOutputBytes.value ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
@@ -151,7 +151,7 @@ function maxSummaryBytes(state: RunState): number {
 }
 
 /** The uncut summary: the last text, or all texts in mode `full`; for a run without success, the best partial text. */
-export function fullSummary(state: RunState, success: boolean): string {
+export function composeSummary(state: RunState, success: boolean): string {
   const { texts, partial } = state.conversation;
   const full = state.created.data.brief.result?.mode === 'full';
   const text = full ? texts.join('\n') : (texts.at(-1) ?? '');

@@ -4,7 +4,7 @@ import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
 import { findOpenEffects } from './flow-state.ts';
-import type { PauseRequest, Run } from './run.ts';
+import type { PendingPause, Run } from './run.ts';
 import type { Services } from './services.ts';
 import { currentCalls } from './state.ts';
 
@@ -28,7 +28,7 @@ export function resumeRun(run: Run, by: string, orders: string[] = []): string[]
   if (paused) void run.record([{ type: 'run.resumed', data: { by } }], { consumed: orders });
   run.continueDeadline();
   run.notify();
-  if (paused?.budget !== undefined) resumeOthers(run, paused.budget, by);
+  if (paused?.budget !== undefined) resumeRunsOfBudget(run, paused.budget, by);
   return withdrawn;
 }
 
@@ -48,7 +48,7 @@ export function pauseForBudget(run: Run, { budget, resetMs }: BudgetRefusal, { c
 }
 
 /** The pause for a budget ends for all runs of the tree at once. */
-function resumeOthers(run: Run, budget: string, by: string): void {
+function resumeRunsOfBudget(run: Run, budget: string, by: string): void {
   let root = run;
   while (root.parent) root = root.parent;
   for (const each of listRuns(root)) if (each.state.paused?.budget === budget) resumeRun(each, by);
@@ -92,7 +92,7 @@ function beginPause(run: Run): void {
 }
 
 /** The beginning of a pause as a fact. It tells the process that continues the run which of its calls, or steps of a flow, have begun. */
-export function pausedFact(run: Run, { reason, resumeAt, budget }: Omit<PauseRequest, 'orders'>): Draft {
+export function pausedFact(run: Run, { reason, resumeAt, budget }: Omit<PendingPause, 'orders'>): Draft {
   const calls = currentCalls(run.state).filter((call) => !call.finished);
   const steps = findOpenEffects(run.state.flow);
   // An external agent makes its calls itself, so it is not known which have begun.

@@ -22,7 +22,7 @@ export function agentDefinition(agent: Agent): { content: string; hash: string }
 }
 
 /** The agent as it was when the run was created, even if its file has changed since. Null if none is pinned. */
-export async function pinnedAgent({ runId, data }: Created, store: Pick<Store, 'blob'>): Promise<Agent | null> {
+export async function loadPinnedAgent({ runId, data }: Created, store: Pick<Store, 'blob'>): Promise<Agent | null> {
   const hash = data.definition ?? null;
   const text = hash === null ? null : await store.blob(hash);
   if (hash !== null && (typeof text !== 'string' || sha256(text) !== hash))
@@ -43,8 +43,8 @@ export function withoutUntrustedServers(agent: Agent, today: Agent | null): Agen
 }
 
 /** The MCP servers that a run's pinned agent defines, for display; none if the definition cannot be read. */
-export async function pinnedServers(created: Created, store: Pick<Store, 'blob'>): Promise<Record<string, McpServer>> {
+export async function loadPinnedServers(created: Created, store: Pick<Store, 'blob'>): Promise<Record<string, McpServer>> {
   // A run whose definition cannot be read cannot be resumed either, so there is nothing to show.
-  const agent = await pinnedAgent(created, store).catch(() => null);
+  const agent = await loadPinnedAgent(created, store).catch(() => null);
   return Object.assign({}, ...(agent?.mcpServers ?? []).filter((server) => typeof server !== 'string'));
 }

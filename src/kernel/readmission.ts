@@ -6,8 +6,8 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { Admission, AdmissionDeps, AdmissionDialect } from './admission.ts';
 import { collectTools } from './admitted-tools.ts';
 import { fillAgent } from './agent-parameters.ts';
-import { ownLoginModel, withExternalTools } from './external-admission.ts';
-import { pinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
+import { createOwnLoginModel, withExternalTools } from './external-admission.ts';
+import { loadPinnedAgent, withoutUntrustedServers } from './pinned-agent.ts';
 import type { Services } from './services.ts';
 import type { RunState } from './state.ts';
 
@@ -24,13 +24,13 @@ export async function readmitRun(
   if (!deps.checkouts?.placesRoots && grant.workspace !== deps.settings.workspace)
     throw new RetinueError('usage', `run ${runId} belongs to the workspace ${grant.workspace}: resume it there (-C)`);
   if (kind !== 'agent' || name === null || model === null) return { created, work: null, blobs: [] };
-  const pinned = await pinnedAgent({ runId, data: created }, deps.store);
+  const pinned = await loadPinnedAgent({ runId, data: created }, deps.store);
   const today = findToday(name, brief, dialect.catalog);
   const agent = pinned ? withoutUntrustedServers(pinned, today) : (today ?? { name, description: '', prompt: '', source: 'facts' });
   const listed = created.models ?? (brief.model === undefined && Array.isArray(agent.model) ? agent.model : []);
   const current = state.fallback?.model ?? model;
   const requester = { runId, rootId, workspace: grant.workspace, agent: name, label: brief.label ?? null, task: brief.task };
-  const handle = ownLoginModel(agent, created.external) ?? (await deps.models.resolve(current, requester));
+  const handle = createOwnLoginModel(agent, created.external) ?? (await deps.models.resolve(current, requester));
   const check = brief.result?.schema ? await deps.compileSchema(brief.result.schema) : null;
   const { tools: found } = await collectTools(brief, agent, dialect, deps);
   const tools = created.external ? withExternalTools(found) : found;

@@ -14,7 +14,7 @@ import { loadProgram } from './flow-run.ts';
 import { interruptedStepFacts } from './flow-state.ts';
 import { loadState } from './history.ts';
 import { interruptedCallFacts } from './interrupted.ts';
-import type { Part } from './journal.ts';
+import type { RunDrafts } from './journal.ts';
 import { isWaiting } from './outcome.ts';
 import { readmitRun } from './readmission.ts';
 import { countRun, type Run } from './run.ts';
@@ -28,7 +28,7 @@ export interface StoredTree {
   dialect: DialectServices;
 }
 
-export type Pause = NonNullable<RunState['paused']>;
+export type RecordedPause = NonNullable<RunState['paused']>;
 
 /** Reads a tree without claiming it. Rejects if this program cannot read it (`store_newer`), or has no such dialect. */
 export async function readTree(rootId: string, services: Services, known: RunState[] = []): Promise<StoredTree> {
@@ -69,16 +69,16 @@ function findCounter(runId: string, rows: RunRow[], runs: Map<string, Run>): Run
   return parentId ? findCounter(parentId, rows, runs) : null;
 }
 
-export interface ResumeHow {
+export interface ResumeContext {
   by: string;
   /** The process that drove it had died or gone silent. */
   isTakeover: boolean;
   /** A pause that it accepts continues as recorded. */
-  staysPaused(pause: Pause): boolean;
+  staysPaused(pause: RecordedPause): boolean;
 }
 
 /** The facts with which a run continues. */
-export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: ResumeHow): Part {
+export function resumeFacts({ state }: Run, { by, isTakeover, staysPaused }: ResumeContext): RunDrafts {
   const isKept = state.paused !== null && staysPaused(state.paused);
   const data = { by, ...(isTakeover && { takeover: true as const }) };
   const resumed: Draft[] = isKept ? [] : [{ type: 'run.resumed', data }];

@@ -6,7 +6,7 @@ import { unregisterRun } from './create-run.ts';
 import { assertAuthentic } from './history.ts';
 import { endCrashedTree } from './interrupted.ts';
 import type { RunHandle } from './live-run.ts';
-import { countTakeovers, type Pause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
+import { countTakeovers, type RecordedPause, readTree, reapplyStops, resumeFacts, reviveRuns } from './recovery.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { startDriver } from './start-driver.ts';
@@ -97,7 +97,8 @@ export function createResume(services: Services, { lostTrees, assertOpen, create
       // Resuming overrides a pause that was ordered from an earlier process.
       const pauses = (await store.orders(owner)).filter((order) => order.rootId === rootId && order.kind === 'pause');
       const now = clock.now();
-      const staysPaused = ({ reason, resumeAt }: Pause) => (patient && resumeAt !== null && isoToMs(resumeAt) > now) || keeps(reason);
+      const staysPaused = ({ reason, resumeAt }: RecordedPause) =>
+        (patient && resumeAt !== null && isoToMs(resumeAt) > now) || keeps(reason);
       await journal.record(
         rootId,
         revived.map((run) => resumeFacts(run, { by, isTakeover, staysPaused })),

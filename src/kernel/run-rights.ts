@@ -5,15 +5,15 @@ import type { Run } from './run.ts';
 
 /** The rulesets of the run and all its ancestors, as they are now. All of them must allow a call (invariant 4). */
 export function collectRulesets(run: Run): Ruleset[] {
-  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'children')];
+  return [...(run.parent ? collectChildRulesets(run.parent) : []), ...listOwnRulesets(run).filter(({ scope }) => scope !== 'children')];
 }
 
 /** The rulesets that a run and its ancestors pass on to its children. */
-export function rulesetsForChildren(run: Run): Ruleset[] {
-  return [...(run.parent ? rulesetsForChildren(run.parent) : []), ...ownRulesets(run).filter(({ scope }) => scope !== 'own')];
+export function collectChildRulesets(run: Run): Ruleset[] {
+  return [...(run.parent ? collectChildRulesets(run.parent) : []), ...listOwnRulesets(run).filter(({ scope }) => scope !== 'own')];
 }
 
-function ownRulesets({ grant, state }: Run): Ruleset[] {
+function listOwnRulesets({ grant, state }: Run): Ruleset[] {
   return [...grant.rulesets, ...state.rights.narrowed];
 }
 

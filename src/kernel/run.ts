@@ -37,7 +37,7 @@ export type StopCause =
   | { code: 'lost'; message: string; error: RetinueError };
 
 /** A pause that was asked for and is not recorded yet. `orders` are consumed with its fact. */
-export interface PauseRequest {
+export interface PendingPause {
   reason: string;
   resumeAt: string | null;
   /** The shared budget that is used up. */
@@ -126,7 +126,7 @@ export class Run {
   notAfter: string | null;
   /** The deadline that is enforced, on the monotonic clock; null until the run starts, infinite while it is suspended. */
   deadline: number | null = null;
-  pauseRequest: PauseRequest | null = null;
+  pauseRequest: PendingPause | null = null;
   /** A compaction that was ordered and has not begun. The orders are consumed with its first fact. */
   compactRequest: { orders: string[] } | null = null;
   /** Its own files as this process prepared them; null if it uses those of its parent. */

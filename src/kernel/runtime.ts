@@ -15,26 +15,26 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import { sha256 } from '../text/canonical.ts';
 import { TextMemo } from '../text/text-memo.ts';
-import type { ClientOptions } from './admission.ts';
+import type { ClientRunOptions } from './admission.ts';
 import { carryOutPlan, type PlannedChanges } from './apply.ts';
 import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
-import { ownRunsOnly } from './client-reach.ts';
+import { ownRunsReach } from './client-reach.ts';
 import { withContextWindows } from './context-windows.ts';
-import { createStarter, openClient, startFlow } from './create-run.ts';
+import { createRunStarter, openClient, startFlow } from './create-run.ts';
 import { createDelegation } from './delegation.ts';
-import { createDialects } from './dialect-services.ts';
+import { createDialectLoader } from './dialect-services.ts';
 import type { ClientClose } from './drivers.ts';
 import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './enqueue.ts';
 import type { FlowOptions } from './flow-run.ts';
 import { createJournal } from './journal.ts';
-import { LiveRun, type RunHandle } from './live-run.ts';
+import { LiveRunHandle, type RunHandle } from './live-run.ts';
 import { cancelRun, watchOrders } from './orders.ts';
 import { createResume, type Resume } from './resume.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 import { admitBudgets, createBudgetSharing } from './shared-budgets.ts';
 
-export type { ClientOptions } from './admission.ts';
+export type { ClientRunOptions } from './admission.ts';
 export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
 export type { FlowOptions } from './flow-run.ts';
 export type { RunHandle } from './live-run.ts';
@@ -53,7 +53,7 @@ export interface BriefOptions {
 }
 
 /** A program or connection that delegates from outside: a root run without a model. */
-export interface Client {
+export interface RuntimeClient {
   id: string;
   delegation: Delegation;
   /** Records a call of a delegation tool in the client's run. */
@@ -72,7 +72,7 @@ export interface Client {
 export interface Runtime {
   owner: Owner;
   start(brief: unknown, options?: BriefOptions): Promise<RunHandle>;
-  openClient(options?: ClientOptions & { dialect?: string }): Promise<Client>;
+  openClient(options?: ClientRunOptions & { dialect?: string }): Promise<RuntimeClient>;
   /** Starts a flow as a root run. Rejects with `invalid_brief` if the input does not match its schema. */
   startFlow(program: FlowProgram, input: Json, options?: FlowOptions): Promise<RunHandle>;
   /** Admits a brief and leaves it to a worker. */
@@ -124,20 +124,20 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     }),
     shareBudgets,
     runs,
-    dialect: createDialects(options),
+    dialect: createDialectLoader(options),
     startRun: (input, more) => startRun(input, more),
   };
   let isClosed = false;
-  const startRun = createStarter(services, () => !isClosed);
+  const startRun = createRunStarter(services, () => !isClosed);
   const orders = watchOrders(services, journal.abandon);
-  const createHandle = (run: Run): RunHandle => new LiveRun(run, services);
+  const createHandle = (run: Run): RunHandle => new LiveRunHandle(run, services);
   const resume = createResume(services, { lostTrees, assertOpen, createHandle, checkOrders: () => void orders.check() });
 
   function assertOpen(): void {
     if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be started: this process is closing');
   }
 
-  async function createClient({ dialect, ...given }: ClientOptions & { dialect?: string } = {}): Promise<Client> {
+  async function createClient({ dialect, ...given }: ClientRunOptions & { dialect?: string } = {}): Promise<RuntimeClient> {
     assertOpen();
     const closed = Promise.withResolvers<ClientClose>();
     const { budgets } = await admitBudgets(given.budgets, null, services);
@@ -146,7 +146,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const run = await openClient({ ...given, budgets }, loaded, closed.promise, services);
     return {
       id: run.id,
-      delegation: createDelegation(run, null, services, { ...ownRunsOnly, ...given }),
+      delegation: createDelegation(run, null, services, { ...ownRunsReach, ...given }),
       recordCall: createCallRecorder(run, services),
       carryOut: (plan) => carryOutPlan(run, plan, services),
       discard: (runIds) => run.record([{ type: 'changes.discarded', data: { runs: runIds } }]),

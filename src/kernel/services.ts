@@ -28,7 +28,7 @@ import type { Journal } from './journal.ts';
 import type { Run, RunDeps } from './run.ts';
 
 /** What the owner of this process decided for all runs. */
-export interface Settings {
+export interface RuntimeSettings {
   workspace: string;
   /** Real paths of folders outside the workspace that tools may read. */
   readable?: readonly string[] | undefined;
@@ -59,7 +59,7 @@ export interface Questions {
 export interface RuntimeOptions extends DialectDeps {
   store: Store;
   ids: Ids;
-  settings: Settings;
+  settings: RuntimeSettings;
   toolSource?: ToolSource | undefined;
   models: Models;
   callModel: ModelCaller;

@@ -19,7 +19,7 @@ export interface AdmittedBudgets {
   costBudget: string | null;
 }
 
-export interface BudgetDeps {
+export interface BudgetAdmissionDeps {
   settings: Pick<Services['settings'], 'budgets'>;
   store: { budgets: Pick<Budgets, 'list'> };
 }
@@ -28,7 +28,7 @@ export interface BudgetDeps {
 export async function admitBudgets(
   named: readonly string[] = [],
   parent: Run | null,
-  { settings, store }: BudgetDeps,
+  { settings, store }: BudgetAdmissionDeps,
 ): Promise<AdmittedBudgets> {
   const inherited = new Set<string>();
   for (let at = parent; at !== null; at = at.parent) for (const name of at.grant.budgets ?? []) inherited.add(name);
@@ -41,7 +41,7 @@ export async function admitBudgets(
   if (unknown !== undefined) throw unknownBudgetError(unknown, names);
   const drawn = known.filter(({ name }) => inherited.has(name) || wanted.has(name));
   const exceeded = drawn.find((budget) => budget.whenExceeded === 'refuse' && isUsedUp(budget));
-  if (exceeded) throw exceededError(exceeded);
+  if (exceeded) throw budgetExceededError(exceeded);
   return { budgets, costBudget: drawn.find(({ costUsd }) => costUsd !== null)?.name ?? null };
 }
 
@@ -54,7 +54,7 @@ function isUsedUp({ tokens, costUsd, spent }: BudgetState): boolean {
   return (tokens !== null && spent.tokens >= tokens) || (costUsd !== null && spent.costUsd >= costUsd);
 }
 
-function exceededError({ name, per, resetsAt }: BudgetState): RetinueError {
+function budgetExceededError({ name, per, resetsAt }: BudgetState): RetinueError {
   const period = per === 'total' ? '' : ` for this ${per}`;
   const advice = `raise it with \`retinue budget set ${name}\`${resetsAt === null ? '' : `, or wait until ${resetsAt}`}`;
   return new RetinueError('budget_exceeded', `the budget ${name} is used up${period}: ${advice}`, { retryable: resetsAt !== null });

@@ -7,8 +7,8 @@ import type { Ruleset } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
 import type { ModelSpending } from '../contract/run.ts';
-import { type LoopVersion, loopVersion } from '../conversation/loop-version.ts';
-import type { CallState, Entry, InboxItem, Pending } from '../conversation/request.ts';
+import { findLoopVersion, type LoopVersion } from '../conversation/loop-version.ts';
+import type { CallState, Entry, InboxItem, PendingInput } from '../conversation/request.ts';
 import { type AlwaysAllowed, contentToText } from '../conversation/tool-calls.ts';
 import { parseRule } from '../rules/policy.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
@@ -89,7 +89,7 @@ export interface RunState {
   /** When the model last answered, and whether the run has ever waited longer than `cacheLifetimeMs` before the next call. */
   answeredAt: string | null;
   hasWaitedLong: boolean;
-  /** Counters that `decide` compares with the loop's limits. */
+  /** Counters that `nextStep` compares with the loop's limits. */
   guards: {
     /** Answered model calls. Wrap-up, summary and compaction do not count. */
     turns: number;
@@ -145,7 +145,7 @@ export interface RunState {
   otherModels: ModelSpending[] | null;
 }
 
-export function initialState(fact: FactOf<'run.created'>): RunState {
+export function createRunState(fact: FactOf<'run.created'>): RunState {
   return {
     runId: fact.runId,
     created: fact,
@@ -250,7 +250,7 @@ export function callAt(state: RunState, { turn, index }: { turn: number; index: 
 
 /** The texts and limits of the loop version that the run started with. */
 export function loopVersionOf(state: RunState): LoopVersion {
-  return loopVersion(startedFact(state)?.data.loop);
+  return findLoopVersion(startedFact(state)?.data.loop);
 }
 
 /** The text of an answer; empty if it says nothing. */
@@ -265,7 +265,7 @@ export function messageRuleset(from: string, rules: string[]): Ruleset {
 }
 
 /** Everything that the next model call adds to the conversation. */
-export function pendingInput(state: RunState): Pending {
+export function pendingInput(state: RunState): PendingInput {
   const phase = settledPhase(state);
   const { brief, dialect } = state.created.data;
   const { answer, calls, nudge } = phase.name === 'answered' ? phase : { answer: null, calls: [], nudge: null };

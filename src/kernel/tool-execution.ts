@@ -18,7 +18,7 @@ import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { copyJson } from '../text/copy-json.ts';
 import { waitForApproval } from './approval.ts';
-import { callIdOf, parseInput } from './call-review.ts';
+import { createCallId, parseToolInput } from './call-review.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
@@ -28,7 +28,7 @@ import { waitForResume } from './pause.ts';
 import type { Run } from './run.ts';
 import { collectRulesets } from './run-rights.ts';
 import type { Services } from './services.ts';
-import { attemptToFacts, type CallAttempt, parseResult } from './tool-result.ts';
+import { attemptToFacts, type CallAttempt, parseToolResult } from './tool-result.ts';
 
 /** How long a tool may take to clean up after its signal has fired; its processes get 2 s to end. */
 const graceMs = 3000;
@@ -54,7 +54,7 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
     if (denial !== null) return finishCall(run, call, [toolFinishedFact(call, 'denied', services.redact(denial, false))]);
     const memo = createCallMemo(run);
     const attempt = await attemptCall(run, call, { args, memo, tools }, services);
-    const path = attempt.status === 'ok' ? touchedPath(run, call, args) : null;
+    const path = attempt.status === 'ok' ? findTouchedPath(run, call, args) : null;
     if (path !== null) attempt.result = await addFolderRules(run, path, { result: attempt.result, memo }, services);
     const { drafts, blobs } = attemptToFacts(run, { call, attempt, tool: findTool(run, call.tool), memo: memo.changes }, services);
     finishCall(run, call, drafts, blobs);
@@ -85,7 +85,7 @@ async function waitToBegin(run: Run, call: CallState, args: Json, services: Serv
 }
 
 /** The real path inside the workspace that a call has touched; null if it touches none. */
-function touchedPath(run: Run, call: CallState, args: Json): string | null {
+function findTouchedPath(run: Run, call: CallState, args: Json): string | null {
   const tool = findTool(run, call.tool);
   if (!tool?.hasPaths) return null;
   const read = readSubjects(tool, args, run);
@@ -138,8 +138,8 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     const context = createToolContext(run, call, { memo, stop, confirmTarget }, services);
     const work = (async () => {
       // A copy, because a tool may change its input, and the arguments are recorded.
-      const input = await parseInput(tool, copyJson(args));
-      return parseResult(await tools.session.call({ tool, arguments: args, input, context }));
+      const input = await parseToolInput(tool, copyJson(args));
+      return parseToolResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
     const { result, isLate, error } = await waitForResult(work, stop, services);
     if (error !== undefined && error === tools.failure)
@@ -176,7 +176,7 @@ function createToolContext(
     confirmTarget: of.confirmTarget,
     runId: run.id,
     rootId: run.rootId,
-    callId: callIdOf(run, call),
+    callId: createCallId(run, call),
     workspace: run.workspace,
     project: run.grant.workspace,
     files: run.files ?? undefined,

@@ -37,7 +37,7 @@ const ResultSchema = z.object({
 });
 
 /** Results become facts, so their form is checked: a tool that returns anything else has failed. */
-export function parseResult(value: unknown): ToolResult {
+export function parseToolResult(value: unknown): ToolResult {
   const plain = readPlainResult(value);
   if (plain !== null) return plain;
   const parsed = ResultSchema.safeParse(value);

@@ -2,10 +2,10 @@
 import type { Api } from '../api/api.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import { namedProblems } from '../conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
-import { contextLimits, refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
-import type { Client } from '../kernel/runtime.ts';
+import { findContextLimits, refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
+import type { RuntimeClient } from '../kernel/runtime.ts';
 import type { DialectResult, DialectTool } from '../ports/dialect.ts';
 import { cleanJson } from '../text/clean-json.ts';
 import { createDelegating } from './delegating.ts';
@@ -15,7 +15,7 @@ import type { Scope, ScopeOptions, ScopeTool } from './types.ts';
 export function createScope(api: Api, given: ScopeOptions): Scope {
   checkScopeOptions(given);
   const { signal, traceparent, tracestate, ...options } = given;
-  let client: Promise<Client> | null = null;
+  let client: Promise<RuntimeClient> | null = null;
   let isClosed = false;
   let calls = 0;
   const open = async () => {
@@ -44,7 +44,7 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
   const context = {
     door: 'model' as const,
     agents: agents.map(({ name, description }) => ({ name, description })),
-    ...contextLimits(api.dialect, [
+    ...findContextLimits(api.dialect, [
       { from: 'config', limits: api.limits ?? {} },
       { from: 'command', limits: options.limits ?? {} },
     ]),
@@ -62,7 +62,7 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
       const use = { ...context, call: record?.id ?? `${id}/${++calls}`, maxOutputBytes, maxConcurrent };
       const result = parsed.success
         ? (await useDialectTool({ tool, input: parsed.data, context: use, signal: callOptions?.abortSignal }, delegation)).result
-        : refuseInput(tool as DialectTool, namedProblems(parsed.error, tool.input, input), use);
+        : refuseInput(tool as DialectTool, describeArgumentProblems(parsed.error, tool.input, input), use);
       const output = renderResult(result, maxOutputBytes);
       await record?.finish({ output, isError: result.isError });
       return output;

@@ -1,6 +1,6 @@
 // An API that is closed when nothing uses it: no call, no open stream, no listener and no run that this process drives.
 import type { Api, RunHandle } from '../api/api.ts';
-import type { Client } from '../kernel/runtime.ts';
+import type { RuntimeClient } from '../kernel/runtime.ts';
 
 export interface IdleApi {
   api: Api;
@@ -35,7 +35,7 @@ export function createIdleApi(api: Api, { idleMs, onIdle }: { idleMs: number; on
   }
 
   /** A client uses it until it is closed. */
-  async function openClient(...args: Parameters<Api['client']>): Promise<Client> {
+  async function openClient(...args: Parameters<Api['client']>): Promise<RuntimeClient> {
     const end = begin();
     try {
       const client = await api.client(...args);

@@ -10,7 +10,7 @@ import type { Settings } from '../config/settings.ts';
 import { probeShellAccess, type ShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { loadState } from '../kernel/history.ts';
-import { fullSummary } from '../kernel/outcome.ts';
+import { composeSummary } from '../kernel/outcome.ts';
 import { endedFact } from '../kernel/state.ts';
 import { withPrices } from '../models/prices.ts';
 import { type RecordedAnswer, recordedPrefix } from '../models/recorded.ts';
@@ -81,5 +81,5 @@ async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer |
   const { external, model, models = model === null ? [] : [model] } = state.created.data;
   // An external agent has models of its own, and a recorded answer is no model for other runs.
   const ownModels = external ? [] : models.filter((name) => !name.startsWith(recordedPrefix));
-  return { text: fullSummary(state, true), data: state.data, models: ownModels, isPriced: outcome.costUsd !== null };
+  return { text: composeSummary(state, true), data: state.data, models: ownModels, isPriced: outcome.costUsd !== null };
 }

@@ -4,7 +4,7 @@ import type { Api } from '../api/api.ts';
 import type { RetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import type { Client } from '../kernel/runtime.ts';
+import type { RuntimeClient } from '../kernel/runtime.ts';
 import { formatLoss, readLostRuns } from './lost-runs.ts';
 
 export interface ClientRunsOptions {
@@ -22,11 +22,11 @@ export interface ClientRunsOptions {
 
 export interface ClientRuns {
   /** The client run to delegate from. It is created at the first call. */
-  get(api: Api): Promise<Client>;
+  get(api: Api): Promise<RuntimeClient>;
   /** The last one, if there is one. Never rejects. */
-  current(): Promise<Client | null>;
+  current(): Promise<RuntimeClient | null>;
   /** Drops a client run that has ended, so that the next call gets a new one. Returns whether it was lost: its runs stopped without a further fact. */
-  dropIfEnded(client: Client): Promise<boolean>;
+  dropIfEnded(client: RuntimeClient): Promise<boolean>;
   /** What became of lost client runs, once for each. If that cannot be read now, the next call of this function tells it. */
   explainLosses(api: Api): Promise<string[]>;
   /** Outcomes of the runs of client runs that were dropped. */
@@ -34,17 +34,17 @@ export interface ClientRuns {
 }
 
 export function createClientRuns({ limits, label, name, isProven = false, share, log }: ClientRunsOptions): ClientRuns {
-  let client: Promise<Client> | null = null;
+  let client: Promise<RuntimeClient> | null = null;
   const ids: string[] = [];
   const drops = new Map<string, Promise<boolean>>();
   const losses: { clientId: string; error: RetinueError }[] = [];
   const earlierOutcomes: Outcome[] = [];
 
-  async function current(): Promise<Client | null> {
+  async function current(): Promise<RuntimeClient | null> {
     return (await client?.catch(() => null)) ?? null;
   }
 
-  async function get(api: Api): Promise<Client> {
+  async function get(api: Api): Promise<RuntimeClient> {
     const last = await current();
     if (last) await dropIfEnded(last);
     client ??= create(api).catch((error: unknown) => {
@@ -54,13 +54,13 @@ export function createClientRuns({ limits, label, name, isProven = false, share,
     return client;
   }
 
-  async function create(api: Api): Promise<Client> {
+  async function create(api: Api): Promise<RuntimeClient> {
     const created = await api.client({ label: label(), limits, name: name(), isProven, formerIds: [...ids], seesAllClients: share });
     ids.push(created.id);
     return created;
   }
 
-  async function dropIfEnded(last: Client): Promise<boolean> {
+  async function dropIfEnded(last: RuntimeClient): Promise<boolean> {
     const end = await last.findEnd();
     if (end === null) return false;
     const dropped = drops.get(last.id) ?? drop(last, end.lost);
@@ -68,7 +68,7 @@ export function createClientRuns({ limits, label, name, isProven = false, share,
     return dropped;
   }
 
-  async function drop(last: Client, lost: RetinueError | null): Promise<boolean> {
+  async function drop(last: RuntimeClient, lost: RetinueError | null): Promise<boolean> {
     // Resolves when nothing of it runs here any more: then its lease can be given up.
     await last.close({ gone: true }).catch(() => {});
     client = null;

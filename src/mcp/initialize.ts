@@ -6,7 +6,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { z } from 'zod';
-import { namedProblems } from '../conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import type { RpcFault } from './rpc-error.ts';
 
 /** Null for a valid `initialize` and for every other message. */
@@ -14,7 +14,7 @@ export function findInitializeFault(message: unknown): RpcFault | null {
   if (!isInitialize(message)) return null;
   const parsed = InitializeRequestSchema.safeParse(message);
   if (parsed.success) return null;
-  const problems = namedProblems(parsed.error as z.ZodError, InitializeRequestSchema as unknown as z.ZodType, message);
+  const problems = describeArgumentProblems(parsed.error as z.ZodError, InitializeRequestSchema as unknown as z.ZodType, message);
   return { id: getId(message), code: ErrorCode.InvalidParams, message: problems };
 }
 

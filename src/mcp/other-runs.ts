@@ -5,7 +5,7 @@ import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import { factsToLog } from '../kernel/child-log.ts';
-import { clientTag, findClientId } from '../kernel/client-reach.ts';
+import { createClientTag, findClientId } from '../kernel/client-reach.ts';
 import { cutPage, stateToPart } from '../kernel/delegation.ts';
 import { foldFacts } from '../kernel/fold.ts';
 import { stateToRow } from '../kernel/outcome.ts';
@@ -25,7 +25,7 @@ export function createReadingDelegation(api: ReadingApi, { name, seesAllClients 
     const clientId = run && run.erasedAt === undefined ? (run.parentId ?? findClientId(run.brief?.tags)) : null;
     const client = clientId === null ? null : await findRun(clientId, api);
     if (client?.kind !== 'client') return null;
-    if (!seesAllClients && !client.brief?.tags?.includes(clientTag(name))) return null;
+    if (!seesAllClients && !client.brief?.tags?.includes(createClientTag(name))) return null;
     return (await api.logs(id)) as Fact[];
   }
 

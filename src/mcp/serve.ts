@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { Role } from '../contract/http.ts';
-import { detach } from '../kernel/dialect-tools.ts';
+import { detachReason } from '../kernel/dialect-tools.ts';
 import { cleanText } from '../text/cut.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { canElicit, createElicitAnswerer } from './elicit.ts';
@@ -142,7 +142,7 @@ export async function serve(transport: Transport, options: ServerOptions & { isC
   /** A call that the client cancels stops its runs. A timeout or a disconnect leaves them running. */
   async function callTool(call: Omit<ToolCall, 'progress'>, notifier: Notifier | null): Promise<Result> {
     const stop = new AbortController();
-    const onAbort = () => stop.abort(disconnected.signal.aborted || isTimeout(call.signal.reason) ? detach : 'cancelled');
+    const onAbort = () => stop.abort(disconnected.signal.aborted || isTimeout(call.signal.reason) ? detachReason : 'cancelled');
     call.signal.addEventListener('abort', onAbort, { once: true });
     if (call.signal.aborted) onAbort();
     try {

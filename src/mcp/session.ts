@@ -14,7 +14,7 @@ import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitsGiven } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { CallRecord } from '../kernel/client-calls.ts';
-import { answerToolRequest, contextLimits, resolveIds } from '../kernel/dialect-tools.ts';
+import { answerToolRequest, findContextLimits, resolveIds } from '../kernel/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest, Dialect, DialectContext } from '../ports/dialect.ts';
 import { type ClientRunsOptions, createClientRuns } from './client-runs.ts';
@@ -73,7 +73,7 @@ export function createSession(options: SessionOptions): Session {
   const waitingCalls = new Set<{ runs: Set<string>; signal: AbortSignal }>();
 
   function findLimits(dialect: Dialect, configured: LimitsGiven = {}) {
-    return contextLimits(dialect, [
+    return findContextLimits(dialect, [
       { from: 'config', limits: configured },
       { from: 'command', limits: options.limits },
     ]);

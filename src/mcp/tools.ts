@@ -1,7 +1,7 @@
 // A dialect's tools as an MCP client sees them: tool definitions, server instructions, and the check of a call's arguments.
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { namedProblems } from '../conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import type { Dialect, DialectContext, DialectTool } from '../ports/dialect.ts';
 import { cleanText } from '../text/cut.ts';
 
@@ -66,7 +66,9 @@ export function parseArguments(tool: DialectTool, given: unknown): { ok: true; i
   if (typeof args !== 'object' || Array.isArray(args)) return { ok: false, problem: 'the arguments must be an object' };
   if (isTooDeep(args)) return { ok: false, problem: `the arguments are nested deeper than ${maxNesting} levels` };
   const parsed = tool.input.safeParse(args);
-  return parsed.success ? { ok: true, input: parsed.data } : { ok: false, problem: namedProblems(parsed.error, tool.input, args) };
+  return parsed.success
+    ? { ok: true, input: parsed.data }
+    : { ok: false, problem: describeArgumentProblems(parsed.error, tool.input, args) };
 }
 
 function isTooDeep(value: object): boolean {

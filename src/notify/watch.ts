@@ -1,7 +1,7 @@
 // Turns the facts that this process records into notifications. Each fact is recorded once, also over a crash and a resume, so each notification is sent
 // once. One is lost if the process dies between the record and the sending.
 import type { Api, LiveEvent } from '../api/api.ts';
-import { questionOf } from '../api/questions.ts';
+import { factToQuestion } from '../api/questions.ts';
 import { type NotifyEvent, type NotifySettings, notifyEvents } from '../config/notify-settings.ts';
 import type { FactOf } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -28,7 +28,7 @@ export function watchForNotifications(api: Pick<Api, 'watch'>, { settings, origi
 
   async function handleQuestion(fact: FactOf<'approval.asked'>): Promise<void> {
     const row = await findRow(fact.runId);
-    if (row !== null) notify(createQuestionMessage(questionOf(fact, row), origin));
+    if (row !== null) notify(createQuestionMessage(factToQuestion(fact, row), origin));
   }
 
   function handleEvent(event: LiveEvent): void {

@@ -3,10 +3,10 @@
 import { type ErasedFact, type Fact, factData } from '../contract/fact.ts';
 import { newestFactVersion } from '../contract/fact-version.ts';
 import type { RunRow } from '../contract/run.ts';
-import { reduce } from '../kernel/fold.ts';
-import { genesis } from '../kernel/journal.ts';
+import { applyFact } from '../kernel/fold.ts';
+import { genesisHash } from '../kernel/journal.ts';
 import { stateToRow } from '../kernel/outcome.ts';
-import { initialState, type RunState } from '../kernel/state.ts';
+import { createRunState, type RunState } from '../kernel/state.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 
 /** The first fault of a run. */
@@ -42,7 +42,7 @@ export function createChainCheck(): ChainCheck {
 
   function add(fact: Fact | ErasedFact): ChainFault | null {
     const { runId } = fact;
-    const run = runs.get(runId) ?? { seq: 0, firstHash: '', lastHash: genesis, erasedSeq: 0, fault: null, links: [], state: null };
+    const run = runs.get(runId) ?? { seq: 0, firstHash: '', lastHash: genesisHash, erasedSeq: 0, fault: null, links: [], state: null };
     runs.set(runId, run);
     const wasSound = run.fault === null;
     run.fault ??= findFault(fact, run);
@@ -87,8 +87,8 @@ function foldFact(run: CheckedRun, fact: Fact | ErasedFact): ChainFault | null {
     if ('erased' in fact || fact.v > newestFactVersion(fact.type)) run.state = null;
     else {
       factData()[fact.type].parse(fact.data);
-      if (run.state) reduce(run.state, fact);
-      else if (fact.type === 'run.created') run.state = initialState(fact);
+      if (run.state) applyFact(run.state, fact);
+      else if (fact.type === 'run.created') run.state = createRunState(fact);
     }
     return null;
   } catch {

@@ -1,7 +1,14 @@
 // Briefs that continue a recorded run as a new root, from its end or from one of its turns, with no more rights or budget than that run had.
 import type { Brief } from '../contract/brief.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
-import { followUpBrief, loadState, type NarrowingRuleset, narrowingOnly, ownerDenials, ownFilesOf } from '../kernel/history.ts';
+import {
+  collectOwnerDenials,
+  createFollowUpBrief,
+  keepNarrowingRulesets,
+  loadState,
+  type NarrowingRuleset,
+  pickFileFields,
+} from '../kernel/history.ts';
 import type { RunState } from '../kernel/state.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -22,11 +29,11 @@ export async function followUpAsRoot(runId: string, { task, model }: Omit<Fork, 
   const state = await loadState(runId, store);
   const { grant, model: recordedModel } = state.created.data;
   const ancestors = await loadAncestors(state, store);
-  const { effort, ...brief } = followUpBrief(state, task);
+  const { effort, ...brief } = createFollowUpBrief(state, task);
   const rulesets = [...(brief.rulesets ?? []), ...ancestors.flatMap(narrowingRulesetsOf)];
   const newModel = model ?? brief.model ?? recordedModel;
   // A run without files of its own used those of the nearest run above it that had some.
-  const files = [state, ...ancestors].map(ownFilesOf).find((own) => Object.keys(own).length > 0);
+  const files = [state, ...ancestors].map(pickFileFields).find((own) => Object.keys(own).length > 0);
   return {
     ...brief,
     // Another model may not be able to do it.
@@ -62,5 +69,5 @@ async function loadAncestors(state: RunState, store: Store): Promise<RunState[]>
 /** Everything that narrowed a run, each ruleset separately. */
 function narrowingRulesetsOf({ created, rights }: RunState): NarrowingRuleset[] {
   const { rulesets } = created.data.grant;
-  return [...ownerDenials(rulesets), ...narrowingOnly(rulesets), ...narrowingOnly(rights.narrowed)];
+  return [...collectOwnerDenials(rulesets), ...keepNarrowingRulesets(rulesets), ...keepNarrowingRulesets(rights.narrowed)];
 }

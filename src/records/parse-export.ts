@@ -9,9 +9,9 @@ import { RetinueError } from '../contract/error.ts';
 import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract/export.ts';
 import { type Fact, type FactOf, factData } from '../contract/fact.ts';
 import { newestFactVersion } from '../contract/fact-version.ts';
-import { reduce } from '../kernel/fold.ts';
+import { applyFact } from '../kernel/fold.ts';
 import { stateToRow } from '../kernel/outcome.ts';
-import { initialState, type RunState } from '../kernel/state.ts';
+import { createRunState, type RunState } from '../kernel/state.ts';
 import type { BlobContent, TreeAppend } from '../ports/store.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { blobHashesOf } from './blob-hashes.ts';
@@ -74,7 +74,7 @@ export function createExportParser(): ExportParser {
     const state = states.get(fact.runId);
     if (state?.phase.name === 'ended') throw new Error(`a fact of run ${fact.runId} follows its end`);
     if ((fact.type === 'run.created') !== (state === undefined)) throw new Error(`run ${fact.runId} does not begin with run.created`);
-    if (state) reduce(state, fact);
+    if (state) applyFact(state, fact);
     else states.set(fact.runId, createState(fact as FactOf<'run.created'>, rootId));
   }
 
@@ -84,7 +84,7 @@ export function createExportParser(): ExportParser {
     const isRoot = fact.runId === rootId;
     const isInTree = isRoot ? parentId === null && depth === 0 : parent !== undefined && depth === parent.created.data.depth + 1;
     if (ownRootId !== rootId || !isInTree) throw new Error(`run ${fact.runId} is not part of the tree of run ${rootId}`);
-    return initialState(fact);
+    return createRunState(fact);
   }
 
   /** Checks that are possible only after the last line. */

@@ -4,17 +4,17 @@
 import type { Fact, FactOf } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
-import { buildRequest, entriesForNextCall, type Pinned } from '../conversation/request.ts';
-import { callHash, callKey, callPin, countRepeats, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
-import { canCompact, compactionEntries, currentPinned } from '../kernel/compaction.ts';
-import { reduce } from '../kernel/fold.ts';
+import { buildRequest, entriesForNextCall, type PinnedParts } from '../conversation/request.ts';
+import { callKey, callPin, countRepeats, hashCall, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
+import { buildCompactionEntries, canCompact, findCurrentPinned } from '../kernel/compaction.ts';
+import { applyFact } from '../kernel/fold.ts';
 import { nextStep } from '../kernel/next-step.ts';
 import { createFailedEnding, type Ending, stateToOutcome } from '../kernel/outcome.ts';
 import {
   callAt,
+  createRunState,
   findOpenRequest,
   findOpenRequestFor,
-  initialState,
   livePhase,
   loopVersionOf,
   pendingInput,
@@ -41,24 +41,24 @@ export interface ReplayResult {
 }
 
 /** Replays the facts of one run, in order. `pinned` is null for a client, which has no model. */
-export function replayRun(facts: Fact[], pinned: Pinned | null): ReplayResult {
+export function replayRun(facts: Fact[], pinned: PinnedParts | null): ReplayResult {
   const [first] = facts;
   if (first?.type !== 'run.created') throw new Error('the facts of a run begin with run.created');
-  const state = initialState(first);
+  const state = createRunState(first);
   let requests = 0;
   for (const fact of facts.slice(1)) {
     const difference = compareFact(state, fact, pinned);
     if (difference)
       return { runId: first.runId, facts: facts.length, requests, difference: { seq: fact.seq, type: fact.type, ...difference } };
     if (fact.type === 'model.asked') requests++;
-    reduce(state, fact);
+    applyFact(state, fact);
   }
   return { runId: first.runId, facts: facts.length, requests, difference: null };
 }
 
 type Mismatch = { what: string; recorded: Json; rebuilt: Json } | null;
 
-function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismatch {
+function compareFact(state: RunState, fact: Fact, pinned: PinnedParts | null): Mismatch {
   if (state.phase.name === 'ended') return mismatch('a fact after the end', fact.type, null);
   // The calls of a client are recorded as they came: there is no answer of a model to compare them with.
   if (state.created.data.kind === 'client' && (fact.type === 'tool.asked' || fact.type === 'tool.finished')) return null;
@@ -76,7 +76,7 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
     case 'approval.answered': {
       // The question of a flow is its own call.
       if (state.flow && fact.type === 'approval.asked')
-        return compare('the call in question', fact.data.hash, callHash(fact.data.tool, fact.data.arguments));
+        return compare('the call in question', fact.data.hash, hashCall(fact.data.tool, fact.data.arguments));
       const open = callAt(state, fact.data);
       return compare('the call in question', fact.data.hash, open && !open.finished ? callPin(open) : null);
     }
@@ -99,7 +99,7 @@ function compareFact(state: RunState, fact: Fact, pinned: Pinned | null): Mismat
   }
 }
 
-function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, pinned: Pinned | null): Mismatch {
+function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, pinned: PinnedParts | null): Mismatch {
   const { attempt, purpose, cause, upTo, turn, request, maxOutputTokens, effort = null } = data;
   const step = nextStep(state);
   const open = findOpenRequestFor(state, purpose);
@@ -119,8 +119,8 @@ function compareRequest(state: RunState, { seq, data }: FactOf<'model.asked'>, p
   if (!pinned) return null;
   const texts = loopVersionOf(state);
   const added = open ? [] : entriesForNextCall(pendingInput(state), { purpose, cause }, texts);
-  const entries = purpose === 'compact' ? compactionEntries(state) : [...state.conversation.entries, ...added];
-  const rebuilt = buildRequest(currentPinned(state, pinned), entries, { purpose, maxOutputTokens, effort, texts });
+  const entries = purpose === 'compact' ? buildCompactionEntries(state) : [...state.conversation.entries, ...added];
+  const rebuilt = buildRequest(findCurrentPinned(state, pinned), entries, { purpose, maxOutputTokens, effort, texts });
   if (rebuilt.hash === request) return null;
   return mismatch('the request', request, { hash: rebuilt.hash, messages: rebuilt.options.prompt.slice(-3) as unknown as Json });
 }

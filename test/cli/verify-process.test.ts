@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { genesis } from '../../src/kernel/journal.ts';
+import { genesisHash } from '../../src/kernel/journal.ts';
 import { canonical, factHash } from '../../src/text/canonical.ts';
 import { createPlace, type Place } from './support-process.ts';
 
@@ -18,7 +18,7 @@ function change(place: Place, apply: string | ((db: DatabaseSync) => void)): voi
 function rewriteFacts(type: string, data: unknown): (db: DatabaseSync) => void {
   return (db) => {
     const run = db.prepare('SELECT n, id FROM runs ORDER BY n LIMIT 1').get() as { n: number; id: string };
-    let last = genesis;
+    let last = genesisHash;
     for (const row of db.prepare('SELECT * FROM whole_facts WHERE run = ? ORDER BY seq').all(run.n)) {
       const text = row.type === type ? canonical(data) : String(row.data);
       const head = { runId: run.id, seq: Number(row.seq), at: String(row.at), v: Number(row.v), type: row.type as 'run.ended' };

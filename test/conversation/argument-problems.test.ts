@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { namedProblems } from '../../src/conversation/argument-problems.ts';
+import { describeArgumentProblems } from '../../src/conversation/argument-problems.ts';
 
 const Schema = z.strictObject({
   tasks: z.array(z.strictObject({ task: z.string(), agent: z.string().optional() })).min(1),
@@ -29,14 +29,14 @@ const cases: [what: string, args: unknown, problem: string | RegExp][] = [
 describe('descriptions of invalid arguments', () => {
   it.each(cases)('name %s', (_, args, problem) => {
     const { error } = Schema.safeParse(args);
-    expect(namedProblems(error as z.ZodError, Schema, args)).toEqual(
+    expect(describeArgumentProblems(error as z.ZodError, Schema, args)).toEqual(
       typeof problem === 'string' ? problem : expect.stringMatching(problem),
     );
   });
 
   it('name five problems and the number of others', () => {
     const args = { tasks: Array.from({ length: 8 }, () => ({})) };
-    const said = namedProblems(Schema.safeParse(args).error as z.ZodError, Schema, args);
+    const said = describeArgumentProblems(Schema.safeParse(args).error as z.ZodError, Schema, args);
     expect(said.split('; ').filter((part) => part.startsWith('tasks['))).toHaveLength(5);
     expect(said).toMatch(/and 3 more$/);
   });

@@ -1,7 +1,7 @@
 // A process that dies: its store accepts a number of facts and then never answers again. And journals of other releases.
 import { Readable } from 'node:stream';
 import type { Fact, FactType } from '../../src/contract/fact.ts';
-import { genesis } from '../../src/kernel/journal.ts';
+import { genesisHash } from '../../src/kernel/journal.ts';
 import type { FlowDefinition } from '../../src/main/flow.ts';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
@@ -80,7 +80,7 @@ export async function copyTree(store: Store, rootId: string, change: (fact: Fact
   const copy = createMemoryStore();
   const { header, lines } = await exportTree(rootId, { live: true }, store);
   const changed: object[] = [];
-  let prev = genesis;
+  let prev = genesisHash;
   for await (const line of lines) {
     if (!('runId' in line) || line.runId !== rootId) changed.push(line);
     else {

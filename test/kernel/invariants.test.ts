@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Fact, FactOf, FactType } from '../../src/contract/fact.ts';
 import { foldFacts } from '../../src/kernel/fold.ts';
-import { genesis } from '../../src/kernel/journal.ts';
+import { genesisHash } from '../../src/kernel/journal.ts';
 import { stateToOutcome, stateToRow } from '../../src/kernel/outcome.ts';
 import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
@@ -34,7 +34,7 @@ async function check(world: World): Promise<void> {
   const runs = Map.groupBy(stored, (fact) => fact.runId);
   for (const [runId, facts] of runs) {
     expect(facts.map((fact) => fact.seq)).toEqual(facts.map((_, i) => i + 1));
-    let prev = genesis;
+    let prev = genesisHash;
     for (const fact of facts) {
       expect(fact.hash).toBe(factHash(fact, canonical(fact.data), prev));
       prev = fact.hash;

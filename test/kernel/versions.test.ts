@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Draft, Fact } from '../../src/contract/fact.ts';
 import { newestFactVersion } from '../../src/contract/fact-version.ts';
-import { currentLoopVersion, loopVersion } from '../../src/conversation/loop-version.ts';
+import { currentLoopVersion, findLoopVersion } from '../../src/conversation/loop-version.ts';
 import { entriesToMessages } from '../../src/conversation/request.ts';
 import { createJournal } from '../../src/kernel/journal.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -79,7 +79,7 @@ describe('the loop version', () => {
       truncated: null,
     };
     const report = (verified: boolean | null) =>
-      loopVersion(4)
+      findLoopVersion(4)
         .childEnded({ ...outcome, verified } as never, null)
         .split('] ')[0];
     expect([null, true, false].map(report)).toEqual([
@@ -87,12 +87,12 @@ describe('the loop version', () => {
       '[run 0123456789abcdef · completed · verified · 3 turns',
       '[run 0123456789abcdef · completed · not verified · 3 turns',
     ]);
-    expect(loopVersion(3).childEnded({ ...outcome, verified: true } as never, null)).toContain('completed · 3 turns');
+    expect(findLoopVersion(3).childEnded({ ...outcome, verified: true } as never, null)).toContain('completed · 3 turns');
   });
 
   it('5: only from here on invisible characters are no answer, and refused arguments that are nested too deeply are left out', () => {
-    expect([loopVersion(4).isEmptyAnswer, loopVersion(4).argumentDepth]).toEqual([undefined, undefined]);
-    const texts = loopVersion(5);
+    expect([findLoopVersion(4).isEmptyAnswer, findLoopVersion(4).argumentDepth]).toEqual([undefined, undefined]);
+    const texts = findLoopVersion(5);
     expect(['\u200b', 'x\u200b', '\ufe0f\n', `${'\u2028'.repeat(100_000)}x`].map((text) => texts.isEmptyAnswer?.(text))).toEqual([
       true,
       false,
@@ -101,7 +101,7 @@ describe('the loop version', () => {
     ]);
     const input = `{"a": ${'['.repeat(64)}${']'.repeat(64)}}`;
     const entry = { kind: 'assistant' as const, content: [{ type: 'tool-call' as const, callId: 'c', tool: 'read', input }] };
-    const inputOf = (version: number) => entriesToMessages([entry], loopVersion(version))[0]?.content[0];
+    const inputOf = (version: number) => entriesToMessages([entry], findLoopVersion(version))[0]?.content[0];
     expect(inputOf(5)).toMatchObject({ input: {} });
     expect(inputOf(4)).toMatchObject({ input: JSON.parse(input) });
   });
@@ -110,7 +110,7 @@ describe('the loop version', () => {
     [1, '6f9a6ec77dfe094190cb722c0fab30b03414aada56e1ccccf049f5e90562ffa8'],
     [2, 'ee8f21a31988ea4d4a9176c6da5c57ca88394dbe78e93019546646462fef73cf'],
   ])('%i is frozen: its texts never change', (version, hash) => {
-    const texts = loopVersion(version);
+    const texts = findLoopVersion(version);
     const outcome = {
       runId: '0123456789abcdef',
       label: 'a\u202eb',

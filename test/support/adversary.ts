@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Fact, StoredFact } from '../../src/contract/fact.ts';
-import { genesis } from '../../src/kernel/journal.ts';
+import { genesisHash } from '../../src/kernel/journal.ts';
 import type { AppendResult, Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -52,7 +52,7 @@ export async function checkJournal(world: Pick<World, 'store'>, open: string[] =
   const runs = new Map<string, StoredFact[]>();
   for (const fact of await world.store.facts({})) runs.set(fact.runId, [...(runs.get(fact.runId) ?? []), fact]);
   for (const [runId, facts] of runs) {
-    let prev = genesis;
+    let prev = genesisHash;
     facts.forEach((fact, i) => {
       expect([fact.runId, fact.seq]).toEqual([runId, i + 1]);
       const text = canonical(fact.data);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { openQuestions } from '../../src/api/questions.ts';
+import { listOpenQuestions } from '../../src/api/questions.ts';
 import { recordLog } from '../../src/config/database-origin.ts';
 import { createKeyAuthenticator, orderKeyPath } from '../../src/config/order-key.ts';
 import type { StoredFact } from '../../src/contract/fact.ts';
@@ -102,7 +102,7 @@ export function answering(place: TorturePlace): () => Promise<void> {
     }
   })();
   async function answerAll(store: Store): Promise<void> {
-    for (const { id, runId, rootId, turn, index, hash, askedAt } of await openQuestions(store)) {
+    for (const { id, runId, rootId, turn, index, hash, askedAt } of await listOpenQuestions(store)) {
       // If the process that reads an order is killed, the order is still there for the next one.
       if (sent.has(id)) continue;
       const order = { id: randomUUID(), runId, rootId, kind: 'approve' as const, by: 'the user', text: '', at: askedAt };

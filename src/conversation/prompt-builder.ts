@@ -48,7 +48,7 @@ export interface PromptText {
   taint: string[];
 }
 
-export interface Contexts {
+export interface PromptBuilder {
   system(run: PromptRun): Promise<PromptText>;
   /** The dialect renders the first message of delegated runs; a root's brief is always rendered natively. */
   first(brief: Brief, run: PromptRun): Promise<PromptText>;
@@ -70,7 +70,7 @@ const workspaceCacheMs = 1000;
 /** Files with rules of a workspace, in order of preference. */
 const ruleFiles = ['AGENTS.md', 'CLAUDE.md'];
 
-export interface ContextDeps {
+export interface PromptBuilderDeps {
   setup: DialectSetup;
   workspaces: WorkspaceReader;
   clock: Clock;
@@ -84,7 +84,13 @@ interface WorkspaceState {
   info: WorkspaceInfo;
 }
 
-export function createContexts({ setup, workspaces, clock, tools: sharedTools, memories: allMemories }: ContextDeps): Contexts {
+export function createPromptBuilder({
+  setup,
+  workspaces,
+  clock,
+  tools: sharedTools,
+  memories: allMemories,
+}: PromptBuilderDeps): PromptBuilder {
   const workspaceCache = new Map<string, { until: number; state: Promise<WorkspaceState> }>();
   const toolsCache = new Map<string, PinnedTools>();
   // Runs of the same agent mostly have the same system prompt.
@@ -175,14 +181,14 @@ function renderMemories(memories: Memory[]): string {
 
 function renderFile(path: string, file: FileText): string {
   if (!file.ok) return `## ${path}\n(could not be read: ${file.reason})`;
-  const notice = file.truncated ? `\n[${restNotice(path, file.text)}]` : '';
+  const notice = file.truncated ? `\n[${describeRest(path, file.text)}]` : '';
   // Longer than any fence in the file, so that the file cannot close the block.
   const ticks = '`'.repeat(Math.max(3, ...[...file.text.matchAll(/`{3,}/g)].map(([run]) => run.length + 1)));
   return `## ${path}\n${ticks}\n${file.text}\n${ticks}${notice}`;
 }
 
 /** `text`: the beginning of the file. Tools that read count lines from 1. */
-function restNotice(path: string, text: string): string {
+function describeRest(path: string, text: string): string {
   const next = text.split('\n').length;
   return `These are the first ${maxFileChars} characters. The file has more: read ${path} from line ${next} on.`;
 }
