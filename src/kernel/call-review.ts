@@ -67,9 +67,8 @@ export function createCallId(run: Run, { turn, index }: CallRef): string {
   return `${run.id}/${turn}.${index}`;
 }
 
-/** The typed input of a call. Rejects if the tool does not accept it. */
-export async function parseToolInput(tool: AnyTool, args: Json): Promise<unknown> {
-  if (!tool.hasAsyncInput) return tool.input.parse(args);
+/** The typed input of a call to a tool with asynchronous checks. Rejects if the tool does not accept it. */
+export async function parseAsyncInput(tool: AnyTool, args: Json): Promise<unknown> {
   const read = await readInput(tool, args);
   if ('problem' in read) throw new Error(read.problem);
   return read.input;

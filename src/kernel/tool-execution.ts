@@ -18,7 +18,7 @@ import { collectClosedPaths } from '../rules/path-rules.ts';
 import { decideCall } from '../rules/policy.ts';
 import { copyJson } from '../text/copy-json.ts';
 import { waitForApproval } from './approval.ts';
-import { createCallId, parseToolInput } from './call-review.ts';
+import { createCallId, parseAsyncInput } from './call-review.ts';
 import { findTool, readSubjects, recheckCall, recheckSubjects, thrownToText } from './call-rights.ts';
 import { createDelegation } from './delegation.ts';
 import { addFolderRules } from './folder-rules.ts';
@@ -138,7 +138,10 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
     const context = createToolContext(run, call, { memo, stop, confirmTarget }, services);
     const work = (async () => {
       // A copy, because a tool may change its input, and the arguments are recorded.
-      const input = await parseToolInput(tool, copyJson(args));
+      const given = copyJson(args);
+      const input: unknown = tool.hasAsyncInput ? await parseAsyncInput(tool, given) : tool.input.parse(given);
+      // Not called with a signal that is aborted already: a tool that only listens for the event would wait for ever.
+      if (stop.aborted) throw stop.reason;
       return parseToolResult(await tools.session.call({ tool, arguments: args, input, context }));
     })();
     const { result, isLate, error } = await waitForResult(work, stop, services);

@@ -184,6 +184,30 @@ describe('toModelOutput', () => {
   });
 });
 
+describe('a run that is cancelled while the arguments of a call are checked', () => {
+  it('does not make the call', async () => {
+    let checks = 0;
+    let calls = 0;
+    const isChecking = Promise.withResolvers<void>();
+    const isCancelled = Promise.withResolvers<boolean>();
+    // It is checked before the call is judged, and again before it is made.
+    const checked = z.object({}).refine(() => {
+      if (++checks === 1) return true;
+      isChecking.resolve();
+      return isCancelled.promise;
+    });
+    const own = tool({ inputSchema: checked, execute: async () => `called ${++calls}` });
+    const model = scriptedModel({ runs: [{ steps: [{ calls: [{ tool: 'own', args: {} }] }, { text: 'done' }] }] });
+    await using retinue = createRetinue({ model, tools: { own: own as Tool }, agents });
+    const run = await retinue.delegate({ task: 'work', agent: 'clerk' });
+    await isChecking.promise;
+    await run.cancel('enough');
+    isCancelled.resolve(true);
+    expect(await run.outcome).toMatchObject({ status: 'cancelled' });
+    expect([checks, calls]).toEqual([2, 0]);
+  });
+});
+
 describe('who gets the tools of the program', () => {
   it.each([
     ['general', true],
