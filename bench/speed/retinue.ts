@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createProcessExecutor } from '../../src/hosts/process.ts';
-import type { RuntimeClient, Runtime } from '../../src/kernel/runtime.ts';
+import type { Runtime, RuntimeClient } from '../../src/kernel/runtime.ts';
 import { modelObjectToHandle } from '../../src/models/model-object.ts';
 import { createModels } from '../../src/models/models.ts';
 import { withPrices } from '../../src/models/prices.ts';

@@ -1,5 +1,5 @@
 // A break of `retinue eval` is no time of its cases: the process that continues it has a clock that is an hour ahead.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredFact } from '../../src/contract/fact.ts';
@@ -65,6 +65,10 @@ describe('a break of an eval', () => {
   it('is not a part of the time of its cases', async () => {
     using place = createPlace(createScript({ hang: 'start' }, { hang: 'start' }));
     writeCases(place, { timeoutMs: 7_200_000 });
+    // A file can only lower the limit of the user.
+    const own = join(place.folder, '.config', 'retinue');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'config.json'), JSON.stringify({ limits: { timeoutMs: 7_200_000 } }));
     const started = place.start('eval', 'timed.json');
     await place.facts(isInFlight);
     started.process.kill('SIGKILL');
