@@ -16,6 +16,7 @@ const printed: Record<string, string> = {
   'approve.ts': 'clerk asks to use pay with {"invoice":"2026-11"}: ask pay of the program\nNothing was paid.\n',
   'server-client.ts': 'uses list\ncompleted: I have looked around.\n',
   'crash-resume.ts': 'I have to check whether it is published.\n',
+  'own-dialect.ts': 'The expert says: in src/parse.ts.\ntrue\n',
   'own-tools.ts': 'There is nothing about it.\nlibrarian completed\n',
 };
 
