@@ -33,7 +33,7 @@ const askExpert = defineDialectTool({
     if (!child) return failed('nothing was delegated');
     if (!child.ok) return failed(child.error.message);
     const { row, outcome } = child.view;
-    if (!outcome?.success) return failed(`the expert gave no answer: ${outcome?.error?.message ?? 'it is still running'}`);
+    if (!outcome?.success) return failed(`no answer: ${outcome?.error?.message ?? 'the expert is still running'}`);
     // `run` marks the text as the child's: Retinue encloses it, so that it cannot pass for yours.
     return { parts: [{ text: 'The expert answers:' }, { text: outcome.summary, run: row.runId }], isError: false };
   },
