@@ -43,7 +43,13 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
   return 1;
 }
 
-const flags: Record<ErrorOption, string> = { adopt: '--adopt', live: '--live', maxCostUsd: '--budget-usd', unfinished: '--unfinished' };
+const flags: Record<ErrorOption, string> = {
+  adopt: '--adopt',
+  all: '--all',
+  live: '--live',
+  maxCostUsd: '--budget-usd',
+  unfinished: '--unfinished',
+};
 
 /** The flag of the option that the error names. */
 function flagAdvice({ option }: RetinueError): string {

@@ -77,7 +77,7 @@ export type ErrorInfo = z.infer<typeof ErrorInfo>;
 
 const marker = Symbol.for('retinue.error');
 
-export type ErrorOption = 'adopt' | 'live' | 'maxCostUsd' | 'unfinished';
+export type ErrorOption = 'adopt' | 'all' | 'live' | 'maxCostUsd' | 'unfinished';
 
 /** The only error class. It carries a marker, so that `isRetinueError` also works across copies of the package. */
 export class RetinueError extends Error {

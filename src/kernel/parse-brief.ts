@@ -5,6 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import { Limits } from '../contract/limits.ts';
 import { valueAt, withArticle } from '../conversation/argument-problems.ts';
 import type { Redact } from '../ports/secrets.ts';
+import { describeIssue } from '../text/schema-issue.ts';
 import { nearestName } from '../text/suggest.ts';
 import { redactJson } from './original-arguments.ts';
 
@@ -27,12 +28,12 @@ export function parseBrief(input: unknown): Brief {
   }
   throw new RetinueError(
     issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief',
-    `${path || 'the brief'}: ${describeIssue(issue, input)}`,
+    `${path || 'the brief'}: ${describeProblem(issue, input)}`,
   );
 }
 
-function describeIssue(issue: z.core.$ZodIssue, input: unknown): string {
-  if (issue.code !== 'invalid_type') return issue.message;
+function describeProblem(issue: z.core.$ZodIssue, input: unknown): string {
+  if (issue.code !== 'invalid_type') return describeIssue(issue);
   const expected = withArticle(issue.expected);
   return issue.path.length > 0 && valueAt(input, issue.path) === undefined
     ? `is missing; it has to be ${expected}`
