@@ -30,8 +30,8 @@ function step(what, command, args, expected) {
 try {
   execFileSync('git', ['clone', '-q', source, clone]);
   step('npm ci', 'npm ci', [], /added \d+ packages/);
-  step('npm start', 'npm start', [], /# Survey of Retinue[\s\S]*not by a language model[\s\S]*With a language model:/);
-  step('--help', 'npx retinue', ['--help'], /Run\n[\s\S]*Watch\n[\s\S]*Steer\n/);
+  step('npm start', 'npm start', [], /# Survey of Retinue[\s\S]*not a language model[\s\S]*To use a language model:/);
+  step('--help', 'npx retinue', ['--help'], /Run\n[\s\S]*Watch\n[\s\S]*Control\n/);
   step('ps --all', 'npx retinue', ['ps', '--all'], /completed/);
   step('logs last', 'npx retinue', ['logs', 'last'], /run\.ended/);
   step('show last', 'npx retinue', ['show', 'last', '--json'], /"status": ?"completed"/);

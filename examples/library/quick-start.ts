@@ -2,7 +2,9 @@
 import { createRetinue } from 'retinue';
 import { scriptedModel } from 'retinue/testing';
 
-const model = scriptedModel({ runs: [{ steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'I have looked around.' }] }] });
+const model = scriptedModel({
+  runs: [{ steps: [{ calls: [{ tool: 'list', args: { path: '.' } }] }, { text: 'I have looked around.' }] }],
+});
 
 await using retinue = createRetinue({ model });
 const run = await retinue.delegate({ task: 'What is in this folder?', agent: 'explore' });

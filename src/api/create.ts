@@ -86,6 +86,7 @@ export function createApi(options: ApiOptions): Api {
 
   /** The runtime of this process. One that lost its lease or its trees is replaced, so that a full disk or a takeover is not the end of a process. */
   async function drive(): Promise<Runtime> {
+    if (closing) throw new RetinueError('parent_ended', 'nothing more can be started: `close` was called');
     const current = await openRuntime();
     if (!current.isStale()) return current;
     replacing ??= replaceRuntime(current).finally(() => {

@@ -1,6 +1,6 @@
 // Errors as messages and exit codes.
 import { isRemoteError } from '../client/error.ts';
-import { type ErrorCode, isRetinueError } from '../contract/error.ts';
+import { type ErrorCode, type ErrorOption, isRetinueError, type RetinueError } from '../contract/error.ts';
 import type { OutcomeStatus } from '../contract/outcome.ts';
 import { sanitizeText } from '../text/terminal.ts';
 import type { Io } from './io.ts';
@@ -32,7 +32,7 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
   }
   // An internal error of a server is no bug of this process.
   if (isRetinueError(error) && (error.code !== 'internal' || isRemoteError(error))) {
-    io.err(`retinue: ${sanitizeText(error.message)}${tokenAdvice(error)}\n`);
+    io.err(`retinue: ${sanitizeText(error.message)}${flagAdvice(error)}${tokenAdvice(error)}\n`);
     return usageErrors.includes(error.code) ? 2 : 1;
   }
   const text = error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
@@ -41,6 +41,19 @@ export function reportError(error: unknown, io: Pick<Io, 'err' | 'version'>): nu
     `retinue: this is a bug in Retinue (version ${io.version}). Please report it with the lines above and the command that you ran.\n`,
   );
   return 1;
+}
+
+const flags: Record<ErrorOption, string> = {
+  adopt: '--adopt',
+  all: '--all',
+  live: '--live',
+  maxCostUsd: '--budget-usd',
+  unfinished: '--unfinished',
+};
+
+/** The flag of the option that the error names. */
+function flagAdvice({ option }: RetinueError): string {
+  return option === undefined ? '' : ` (\`${flags[option]}\`)`;
 }
 
 /** What to do if a server refused the token. */

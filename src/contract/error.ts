@@ -77,17 +77,22 @@ export type ErrorInfo = z.infer<typeof ErrorInfo>;
 
 const marker = Symbol.for('retinue.error');
 
+export type ErrorOption = 'adopt' | 'all' | 'live' | 'maxCostUsd' | 'unfinished';
+
 /** The only error class. It carries a marker, so that `isRetinueError` also works across copies of the package. */
 export class RetinueError extends Error {
   readonly code: ErrorCode;
   readonly retryable: boolean;
+  /** The option of the call to change. Messages call it by the name that programs use; the command line adds its flag. */
+  readonly option?: ErrorOption;
   readonly [marker] = true;
 
-  constructor(code: ErrorCode, message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: { retryable?: boolean; cause?: unknown; option?: ErrorOption } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'RetinueError';
     this.code = code;
     this.retryable = options.retryable ?? false;
+    if (options.option !== undefined) this.option = options.option;
   }
 
   get info(): ErrorInfo {

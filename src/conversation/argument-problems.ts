@@ -31,11 +31,11 @@ function pathToText(path: PropertyKey[]): string {
   return path.length === 0 ? '(arguments)' : z.core.toDotPath(path);
 }
 
-function withArticle(type: string): string {
+export function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-function valueAt(value: unknown, path: PropertyKey[]): unknown {
+export function valueAt(value: unknown, path: PropertyKey[]): unknown {
   let at = value;
   for (const step of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? at[step as keyof typeof at] : undefined;
   return at;

@@ -24,7 +24,11 @@ export async function definitionToProgram(definition: FlowDefinition, origin?: F
   const check = await compileInput(name, definition.schema);
   const parse = (input: Json): unknown => {
     const parsed = check(input);
-    if ('problem' in parsed) throw new RetinueError('invalid_brief', `the input of flow ${name}: ${parsed.problem}`);
+    if ('problem' in parsed)
+      throw new RetinueError(
+        'invalid_brief',
+        `the input of flow ${name}: ${parsed.problem}${input === null ? '; no input was given' : ''}`,
+      );
     return parsed.value;
   };
   const hasLines = origin?.isBuiltIn !== true;

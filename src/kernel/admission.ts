@@ -251,7 +251,7 @@ function checkWorkspace(brief: Brief, { parent, isQueued }: AdmissionRequest, de
   else if (workspace !== deps.settings.workspace)
     throw new RetinueError(
       'invalid_brief',
-      `workspace: only a worker can use another folder than ${deps.settings.workspace}; use -C, or --queue`,
+      `workspace: this process works in ${deps.settings.workspace}; start another one in that folder, or leave the brief to a worker`,
     );
 }
 

@@ -16,6 +16,7 @@ import type {
 } from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
 import { clientLimits, type GivenLimits } from '../rules/limits.ts';
+import { withAbortReason } from '../text/abort-reason.ts';
 
 /** Results consist of reports that are cut to their limits already, so this only bounds the largest possible result: 16 reports of 16 MiB. */
 const maxResultBytes = 16 * 16_777_216;
@@ -104,7 +105,8 @@ async function delegateAll({ briefs, waitMs, atOnce }: Delegate, delegation: Del
   const cancelled = signal?.aborted && signal.reason !== detachReason;
   if (!cancelled) started.push(...(await delegation.start(briefs.slice(started.length))));
   await delegation.wait(ids(), { mode: 'all', ms: waitMs, ...stop });
-  if (signal?.aborted && signal.reason !== detachReason) await delegation.cancel(ids(), 'the call that delegated it was cancelled');
+  if (signal?.aborted && signal.reason !== detachReason)
+    await delegation.cancel(ids(), withAbortReason('the call that delegated it was cancelled', signal.reason));
   return Promise.all(started.map((each) => (each.ok ? loadReply(each.runId, delegation) : { ...each, asked: null })));
 }
 

@@ -144,9 +144,13 @@ export const clientStartedData: FactData['run.started'] = {
 
 const clientGone: StopCause & { code: 'client_gone' } = { code: 'client_gone', message: 'the client that delegated it went away' };
 
-/** Why a client ends. `gone`: the connection was lost; native children are paused, those of other dialects end. */
+/**
+ * Why a client ends. `gone`: the connection was lost; native children are paused, those of other dialects end. `reason`: what the outcomes of children
+ * that still run say.
+ */
 export interface ClientClose {
   gone: boolean;
+  reason?: string;
 }
 
 /** A client lasts until it closes, goes away or is stopped. */
@@ -160,7 +164,7 @@ export function createClientDriver(closed: Promise<ClientClose>): Driver {
     const isGone = close?.gone ?? false;
     // Native children are paused and can be resumed; other dialects end theirs with the client.
     if (isGone && !run.dialect.setup.endsWithClient && run.children.size > 0) run.stop({ ...clientGone, code: 'paused' });
-    return createClientResult(run, isGone);
+    return createClientResult(run, isGone ? clientGone : reasonToChildCause(close?.reason));
   };
 }
 
@@ -169,10 +173,14 @@ export const driveAbandonedClient: Driver = async (run, services) => {
   await finishPlans(run, services);
   if (run.dialect.setup.endsWithClient) for (const child of run.children) child.stop(clientGone);
   await Promise.allSettled([...run.children].map((child) => child.ended));
-  return createClientResult(run, false);
+  return createClientResult(run, undefined);
 };
 
-function createClientResult(run: Run, isGone: boolean): DriverResult {
+function reasonToChildCause(reason: string | undefined): StopCause | undefined {
+  return reason === undefined ? undefined : { code: 'cancelled', message: reason };
+}
+
+function createClientResult(run: Run, childCause: StopCause | undefined): DriverResult {
   const ending = run.stopCause ? stopToEnding(run.stopCause) : completedEnding;
-  return isGone ? { ending, childCause: clientGone } : { ending };
+  return childCause ? { ending, childCause } : { ending };
 }

@@ -80,10 +80,11 @@ export function resultToValue(step: StepState, result: StepResult): { ok: true; 
 }
 
 function stepUnknownError({ name, at }: StepState): Error {
-  const advice = 'check what it did, catch StepUnknown, or declare the step idempotent';
+  const advice =
+    'Check what it did, then start the flow again. The program can catch StepUnknown, or declare the step idempotent if it may be executed twice';
   const error = new RetinueError(
     'step_unknown',
-    `step \`${name}\` at ${at} was cut off, and whether it had its effect is unknown; ${advice}`,
+    `step \`${name}\` at ${at} was cut off, so it is unknown whether it had its effect. ${advice}`,
   );
   error.name = 'StepUnknown';
   return error;

@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import { Limits } from '../contract/limits.ts';
+import { valueAt, withArticle } from '../conversation/argument-problems.ts';
 import type { Redact } from '../ports/secrets.ts';
+import { describeIssue } from '../text/schema-issue.ts';
 import { nearestName } from '../text/suggest.ts';
 import { redactJson } from './original-arguments.ts';
 
@@ -11,7 +13,9 @@ import { redactJson } from './original-arguments.ts';
 export function parseBrief(input: unknown): Brief {
   const parsed = Brief.safeParse(input);
   if (parsed.success) return Object.fromEntries(Object.entries(parsed.data).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
-  const issue = parsed.error.issues[0] as z.core.$ZodIssue;
+  const { issues } = parsed.error;
+  // A misspelt key explains why another one is missing.
+  const issue = (issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]) as z.core.$ZodIssue;
   const path = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path[0] === 'limits' ? Object.keys(Limits.shape) : issue.path.length === 0 ? Object.keys(Brief.shape) : [];
@@ -22,7 +26,18 @@ export function parseBrief(input: unknown): Brief {
       `the brief has an unknown key \`${path === '' ? key : `${path}.${key}`}\`${guess ? `; did you mean \`${guess}\`?` : ''}`,
     );
   }
-  throw new RetinueError(issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief', `${path || 'the brief'}: ${issue.message}`);
+  throw new RetinueError(
+    issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief',
+    `${path || 'the brief'}: ${describeProblem(issue, input)}`,
+  );
+}
+
+function describeProblem(issue: z.core.$ZodIssue, input: unknown): string {
+  if (issue.code !== 'invalid_type') return describeIssue(issue);
+  const expected = withArticle(issue.expected);
+  return issue.path.length > 0 && valueAt(input, issue.path) === undefined
+    ? `is missing; it has to be ${expected}`
+    : `has to be ${expected}`;
 }
 
 /** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */

@@ -157,8 +157,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
         const lost = lostTrees.get(run.id) ?? null;
         return lost || run.isClosing || run.signal.aborted ? { lost } : null;
       },
-      close(how = { gone: false }) {
-        closed.resolve(how);
+      close({ gone, reason } = { gone: false }) {
+        closed.resolve({ gone, ...(reason !== undefined && { reason: services.redact(reason.toWellFormed(), false) }) });
         return run.ended;
       },
     };

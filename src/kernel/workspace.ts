@@ -75,7 +75,7 @@ export async function findFileProblem(
 export function assertFilesNamed(brief: Brief, { isolation, tools }: { isolation: unknown; tools: string[] }): void {
   if (brief.repository || brief.workspace !== undefined || brief.fixture !== undefined) return;
   if (!isolation && !tools.some((tool) => fileTools.includes(tool))) return;
-  const advice = 'name a `repository` (--repository URL) or a `workspace` that the worker shares, or give it no such tools (--tools "")';
+  const advice = 'name a `repository`, or a `workspace` that the worker shares, or allow the run no such tools';
   throw new RetinueError('invalid_brief', `this run has tools for files, but a worker has no files for it: ${advice}`);
 }
 

@@ -40,8 +40,8 @@ export interface LibraryDeps {
 }
 
 export function createLibrary(options: RetinueOptions, { assemble, env, cwd, warn }: LibraryDeps): Retinue {
-  const { dialect = native, approve } = options;
   checkOptions(options);
+  const { dialect = native, approve } = options;
   // Links are resolved once: rules are about real paths.
   const workspace = resolveDirectory(cwd(), options.workspace ?? '.');
   const readable = resolveReadable(options.addDirs ?? [], { cwd: cwd(), workspace, env });

@@ -1,5 +1,6 @@
 // `delegate` and `all`, over whatever starts a run: the API, or the client run of a scope.
 import type { Api, RunHandle } from '../api/api.ts';
+import { RetinueError } from '../contract/error.ts';
 import { parseWantedResult } from '../flows/result.ts';
 import { checkAllOptions, checkDelegateOptions } from './options.ts';
 import type { BriefFor, Delegating, OutcomeOf, Run, TraceOptions } from './types.ts';
@@ -10,6 +11,8 @@ const defaultConcurrency = 8;
 
 export function createDelegating(startRun: StartRun, api: Api): Delegating {
   async function delegate<T>(brief: BriefFor<T>, trace: TraceOptions = {}): Promise<Run<T>> {
+    if (typeof brief !== 'object' || brief === null)
+      throw new RetinueError('invalid_brief', 'a brief is an object with a `task`, such as `{ task: "Find the bug" }`');
     checkDelegateOptions(trace);
     const { form, check, typeOutcome } = parseWantedResult<T>(brief.result);
     const run = await startRun({ ...brief, ...(form ? { result: form } : {}) }, { ...(check ? { check } : {}), trace });

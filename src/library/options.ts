@@ -14,6 +14,7 @@ import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { PromptCache } from '../contract/prompt-cache.ts';
 import { isFlowDefinition } from '../flows/definition.ts';
 import { parseRule } from '../rules/policy.ts';
+import { describeIssue } from '../text/schema-issue.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import type { FlowStartOptions, QueueOptions, RetinueOptions, ScopeOptions, TraceOptions } from './types.ts';
 
@@ -93,6 +94,8 @@ const codes: Partial<Record<string, ErrorCode>> = {
 
 /** Throws `usage`, `invalid_limit`, `invalid_config` or `invalid_rule`. */
 export function checkOptions(options: RetinueOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw new RetinueError('usage', '`createRetinue` takes an object with at least a `model`, such as `{ model: "anthropic/…" }`');
   checkFields(options, optionSchemas);
   if (options.model === undefined)
     throw new RetinueError('usage', '`model` is missing: a name like "anthropic/…", or a model object of the AI SDK');
@@ -148,14 +151,4 @@ function checkFields(given: object, schemas: Record<string, () => z.ZodType>): v
     const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
     throw new RetinueError(codes[name] ?? 'usage', `\`${[name, ...keys].join('.')}\`: ${describeIssue(issue)}`);
   }
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') return 'there is no such key';
-  // The outer message says only that the key is wrong.
-  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
-  if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
-  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.join(', ')}`;
-  return issue.message;
 }

@@ -5,8 +5,10 @@ import type { Json } from '../contract/json.ts';
 import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
 import { findContextLimits, refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
+import type { ClientClose } from '../kernel/drivers.ts';
 import type { RuntimeClient } from '../kernel/runtime.ts';
 import type { DialectResult, DialectTool } from '../ports/dialect.ts';
+import { withAbortReason } from '../text/abort-reason.ts';
 import { cleanJson } from '../text/clean-json.ts';
 import { createDelegating } from './delegating.ts';
 import { checkScopeOptions } from './options.ts';
@@ -19,8 +21,9 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
   let isClosed = false;
   let calls = 0;
   const open = async () => {
-    if (isClosed || signal?.aborted)
-      throw new RetinueError('parent_ended', 'this scope is closed: nothing more can be delegated through it');
+    if (signal?.aborted)
+      throw new RetinueError('parent_ended', withAbortReason('nothing more can be delegated: this scope was aborted', signal.reason));
+    if (isClosed) throw new RetinueError('parent_ended', 'nothing more can be delegated: this scope is closed');
     client ??= api.client({ ...options, trace: { traceparent, tracestate } }).catch((error: unknown) => {
       client = null;
       throw error;
@@ -30,14 +33,18 @@ export function createScope(api: Api, given: ScopeOptions): Scope {
     if (lost) throw new RetinueError(lost.code, `this scope can no longer be used: ${lost.message} Open a new scope.`);
     return opened;
   };
-  const close = async () => {
+  const end = async (how?: ClientClose) => {
     isClosed = true;
     signal?.removeEventListener('abort', onAbort);
     // A lost scope has nothing left to end.
     const opened = await client?.catch(() => null);
-    if (opened && !(await opened.findEnd())?.lost) await opened.close();
+    if (opened && !(await opened.findEnd())?.lost) await opened.close(how);
   };
-  const onAbort = () => void close().catch(() => {});
+  const close = () => end();
+  const onAbort = () => {
+    const reason = withAbortReason('the scope that delegated it was aborted', signal?.reason);
+    void end({ gone: false, reason }).catch(() => {});
+  };
   signal?.addEventListener('abort', onAbort, { once: true });
 
   const agents = api.agents().filter(({ modelInvocation }) => modelInvocation !== false);

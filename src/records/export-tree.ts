@@ -23,7 +23,11 @@ export async function exportTree(id: string, { live }: { live: boolean }, store:
   if (erasedAt !== undefined) throw new RetinueError('erased', `run ${rootId} was erased on ${erasedAt}: there is nothing left to export`);
   const pid = live ? null : await findDriver(rootId, store);
   if (pid !== null)
-    throw new RetinueError('live_tree', `process ${pid} still drives the tree of run ${rootId}; --live exports what is recorded so far`);
+    throw new RetinueError(
+      'live_tree',
+      `process ${pid} still drives the tree of run ${rootId}; the option \`live\` exports what is recorded so far`,
+      { option: 'live' },
+    );
   const header: ExportHeader = { format: 'retinue-export', v: exportVersion, rootId, runs: 0, facts: 0, lastHash: '' };
   const blobs = new Set<string>();
   let last = '';

@@ -17,7 +17,9 @@ export async function findRun(text: string, store: Store): Promise<RunRow> {
   const rows = await store.runs({ prefix, limit: 5 });
   if (rows.length === 1) return rows[0] as RunRow;
   if (rows.length === 0)
-    throw new RetinueError('unknown_run', `there is no run that begins with ${prefix}; \`retinue ps --all\` lists all runs`);
+    throw new RetinueError('unknown_run', `there is no run that begins with ${prefix}; \`ps\` with the option \`all\` lists all runs`, {
+      option: 'all',
+    });
   throw new RetinueError('ambiguous_id', `more than one run begins with ${prefix}: ${rows.map((row) => row.runId).join(', ')}`);
 }
 

@@ -33,7 +33,8 @@ export async function importTree(
   if (await isPresent(unit, store)) return { ...tree, result: 'already' };
   if (unfinished > 0 && !acceptUnfinished)
     throw importError(
-      `${unfinished} of its runs have not ended, and resuming them would use the rights recorded in the file; if you trust it, add --unfinished`,
+      `${unfinished} of its runs have not ended, and resuming them would use the rights recorded in the file; if you trust it, set the option \`unfinished\``,
+      { option: 'unfinished' },
     );
   if (await appendTree(unit, store)) return { ...tree, result: 'imported' };
   // Another process may have imported the same tree meanwhile.

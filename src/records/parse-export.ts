@@ -5,7 +5,7 @@
 // I2. The facts are one complete tree: each run is chained by hash from run.created on, its parent names it, and nothing follows its end.
 // I3. The counts and the last hash of the header are exact.
 import type { z } from 'zod';
-import { RetinueError } from '../contract/error.ts';
+import { type ErrorOption, RetinueError } from '../contract/error.ts';
 import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract/export.ts';
 import { type Fact, type FactOf, factData } from '../contract/fact.ts';
 import { newestFactVersion } from '../contract/fact-version.ts';
@@ -114,7 +114,7 @@ export function createExportParser(): ExportParser {
       try {
         addLine(text);
       } catch (error) {
-        throw importError(`line ${lines}: ${clipMessage(error)}`, error);
+        throw importError(`line ${lines}: ${clipMessage(error)}`, { cause: error });
       }
     },
     end() {
@@ -122,7 +122,7 @@ export function createExportParser(): ExportParser {
       try {
         checkWhole(header);
       } catch (error) {
-        throw importError(clipMessage(error), error);
+        throw importError(clipMessage(error), { cause: error });
       }
       const rows = [...states.values()].map(stateToRow);
       const texts = [...blobs].map(([hash, content]) => ({ hash, content }));
@@ -157,8 +157,8 @@ function faultToError({ runId, seq, what }: ChainFault): Error {
   return new Error(`fact ${seq} of run ${runId}: ${what}`);
 }
 
-export function importError(why: string, cause?: unknown): RetinueError {
-  return new RetinueError('invalid_import', `this cannot be imported: ${why}; nothing was written`, { cause });
+export function importError(why: string, options: { cause?: unknown; option?: ErrorOption } = {}): RetinueError {
+  return new RetinueError('invalid_import', `this cannot be imported: ${why}; nothing was written`, options);
 }
 
 /** Messages of parsers quote the input, which may be long. */

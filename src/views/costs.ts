@@ -19,9 +19,14 @@ type Summand = Pick<CostGroup, 'name' | 'runs' | 'tokens' | 'costUsd'>;
 
 /** Days in order; everything else by cost, the highest first. */
 export function groupCosts(rows: CostRow[], by: Exclude<CostGrouping, 'tree'>): CostGroup[] {
-  const named = rows.map(({ day, agent, model, ...row }) => ({ ...row, name: { day, agent, model }[by] ?? 'unknown' }));
+  const named = rows.map(({ day, agent, model, ...row }) => ({ ...row, name: { day, agent, model: nameModel(model) }[by] ?? 'unknown' }));
   const groups = [...Map.groupBy(named, ({ name }) => name).values()].map(sumCosts);
   return by === 'day' ? groups.sort((a, b) => (a.name < b.name ? -1 : 1)) : sortByCost(groups);
+}
+
+/** Evals that judge recorded work again have a model for each recorded run (`recorded/RUN`): one line for all of them. */
+function nameModel(model: string | null): string | null {
+  return model?.startsWith('recorded/') ? 'recorded' : model;
 }
 
 export function sortByCost(groups: CostGroup[]): CostGroup[] {

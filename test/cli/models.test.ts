@@ -150,7 +150,7 @@ describe('init', () => {
       stderr: expect.stringMatching(/the cost limit of \$2 from `limits\.maxCostUsd`.*is set in .*retinue\.config\.json/),
     });
     const { stderr } = await cli.run(['run', '--budget-usd', '1', 'work']);
-    expect(stderr).toMatch(/the cost limit of \$1 from the brief \(`--budget-usd`\)/);
+    expect(stderr).toMatch(/the cost limit of \$1 from `limits\.maxCostUsd` of the brief \(`--budget-usd`\)/);
     expect(stderr).not.toContain('retinue.config.json');
   });
 });

@@ -16,6 +16,8 @@ const printed: Record<string, string> = {
   'approve.ts': 'clerk asks to use pay with {"invoice":"2026-11"}: ask pay of the program\nNothing was paid.\n',
   'server-client.ts': 'uses list\ncompleted: I have looked around.\n',
   'crash-resume.ts': 'I have to check whether it is published.\n',
+  'flow.ts': "[ 'A folder with source files.', 'A folder with source files.' ]\n",
+  'own-dialect.ts': 'The expert says: in src/parse.ts.\ntrue\n',
   'own-tools.ts': 'There is nothing about it.\nlibrarian completed\n',
 };
 
@@ -24,7 +26,7 @@ describe('the examples of the library', () => {
     expect(readdirSync(folder).sort()).toEqual(Object.keys(printed).sort());
   });
 
-  it.each(['README.md', 'docs/library.md', 'docs/http-api.md'])('contain the programs of %s word for word', (page) => {
+  it.each(['README.md', 'docs/library.md', 'docs/flows.md', 'docs/http-api.md'])('contain the programs of %s word for word', (page) => {
     const root = resolve(folder, '../..');
     const programs = readdirSync(folder).map((name) => readFileSync(resolve(folder, name), 'utf8'));
     const blocks = [...readFileSync(resolve(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code as string);

@@ -38,7 +38,7 @@ describe('a brief in a queue', () => {
     await expect(client.runtime.enqueue({ task: 'x', agent: 'nobody' }, { job })).rejects.toMatchObject({ code: 'unknown_agent' });
     await expect(client.runtime.enqueue({ task: 'x' }, { job })).rejects.toMatchObject({
       code: 'invalid_brief',
-      message: expect.stringContaining('--repository'),
+      message: expect.stringContaining('name a `repository`'),
     });
     expect(memory.jobs.size + memory.facts.length).toBe(0);
   });

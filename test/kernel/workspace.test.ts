@@ -68,7 +68,7 @@ describe('a run with a repository', () => {
     });
     await expect(world.runtime.start({ task: 'x', workspace: '/x' })).rejects.toMatchObject({
       code: 'invalid_brief',
-      message: expect.stringContaining('-C'),
+      message: expect.stringContaining('start another one in that folder'),
     });
   });
 
@@ -185,7 +185,7 @@ describe('a worker', () => {
     expect(await free.outcome).toMatchObject({ status: 'completed' });
     expect(find(world.facts, 'workspace.prepared')[0]?.data.kind).toBe('empty');
     const refused = await (await world.runtime.start({ task: 'x' })).outcome;
-    expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_brief', message: expect.stringContaining('--repository') } });
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_brief', message: expect.stringContaining('name a `repository`') } });
   });
 });
 

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { scriptedModel } from '../../src/main/testing.ts';
@@ -248,6 +248,48 @@ describe('a scope', () => {
     await retinue.close();
   });
 
+  it.each([
+    ['a text', 'the user closed the page', ': the user closed the page'],
+    ['an error', new Error('the request is over'), ': the request is over'],
+    ['no reason', undefined, ''],
+    ['what says nothing', { code: 7 }, ''],
+  ])('ends its runs with the reason of the abort: %s', async (_, reason, expected) => {
+    await using retinue = createRetinue({ model: one({ hang: 'start' }) });
+    const stop = new AbortController();
+    const scope = retinue.scope({ signal: stop.signal });
+    const run = await scope.delegate({ task: 'work' });
+    stop.abort(reason);
+    const error = { code: 'cancelled', message: `the scope that delegated it was aborted${expected}` };
+    expect(await run.outcome).toMatchObject({ status: 'cancelled', error });
+    const refused = { code: 'parent_ended', message: `nothing more can be delegated: this scope was aborted${expected}` };
+    await expect(scope.delegate({ task: 'more' })).rejects.toMatchObject(refused);
+    await expect(retinue.scope({ signal: stop.signal }).delegate({ task: 'more' })).rejects.toMatchObject(refused);
+  });
+
+  it('removes secrets from the reason of an abort, and everything below a run ends with it', async () => {
+    const secret = 'sk-test-0123456789abcdef0123456789';
+    vi.stubEnv('ANTHROPIC_API_KEY', secret);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const model = scriptedModel({
+      runs: [
+        { when: { task: 'top' }, steps: [{ calls: [{ tool: 'delegate', args: { tasks: [{ task: 'sub' }] } }] }] },
+        { when: { task: 'sub' }, steps: [{ hang: 'start' }] },
+      ],
+    });
+    await using retinue = createRetinue({ model });
+    const stop = new AbortController();
+    const scope = retinue.scope({ limits: { maxDepth: 2 }, signal: stop.signal });
+    const run = await scope.delegate({ task: 'top' });
+    const isSub = (event: { type: string; runId?: string }) => event.type === 'model.asked' && event.runId !== run.id;
+    for await (const event of run.events({ tree: true })) if (isSub(event)) break;
+    stop.abort(`no more of ${secret}`);
+    const { error } = await run.outcome;
+    expect(error?.message).toMatch(/^the scope that delegated it was aborted: no more of \[[^\]]*\]$/);
+    const ended = (await retinue.api.ps({ all: true })).filter(({ kind }) => kind === 'agent');
+    const outcomes = await Promise.all(ended.map(async ({ runId }) => (await retinue.api.show(runId)).outcome?.error?.message));
+    expect(outcomes).toEqual([error?.message, error?.message]);
+  });
+
   it('returns all outcomes in the order of the briefs, including refusals', async () => {
     await using retinue = createRetinue({ model: one({ text: 'ok' }) });
     await using scope = retinue.scope();
@@ -291,7 +333,7 @@ describe('a scope', () => {
     await using scope = retinue.scope();
     const stop = new AbortController();
     const result = scope.tools().delegate?.execute({ tasks: [{ task: 'x' }] }, { abortSignal: stop.signal });
-    setImmediate(() => setImmediate(() => stop.abort()));
-    expect(await result).toContain('cancelled');
+    setImmediate(() => setImmediate(() => stop.abort('the user pressed Escape')));
+    expect(await result).toContain('the call that delegated it was cancelled: the user pressed Escape');
   });
 });

@@ -63,7 +63,7 @@ describe('scope and all', () => {
   const retinue = createRetinue({ model: 'offline/surveyor' });
   it.each([
     [{ limits: { maxTurns: 0 } }, /`limits\.maxTurns`: must be at least 1/],
-    [{ label: 'x'.repeat(201) }, /`label`: must be at most 200/],
+    [{ label: 'x'.repeat(201) }, /`label`: must have at most 200 characters/],
     [{ signal: {} }, /`signal`: must be an AbortSignal/],
     [{ limit: {} }, /unknown option `limit`; did you mean `limits`\?/],
   ])('scope(%j) is refused', (options, message) => expect(() => retinue.scope(options as object)).toThrow(message));

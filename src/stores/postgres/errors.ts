@@ -96,7 +96,7 @@ function describeOpenProblem(error: unknown, address: DatabaseAddress): string |
   const { code, message = '' } = error as { code?: string; message?: string };
   switch (code) {
     case '28P01':
-      return `the server of ${name} refused the password of user \`${user}\`; correct it in --db, RETINUE_DB or PGPASSWORD`;
+      return `the server of ${name} refused the password of user \`${user}\`; correct it in the address of the database or in PGPASSWORD`;
     case '28000':
       return `the server of ${name} does not let user \`${user}\` in; create the user, or allow it in pg_hba.conf`;
     case '3D000':

@@ -28,7 +28,8 @@ export function createKeyCheck(
       throw new RetinueError(
         'usage',
         `your key for orders is not the one that the database ${describeAddress(connections.address)} was created with. All processes that share a ` +
-          'database need the same key: copy the file `order-key` of its first user and name it in RETINUE_ORDER_KEY. If the key was replaced, add --adopt once',
+          'database need the same key: copy the file `order-key` of its first user and name it in RETINUE_ORDER_KEY. If the key was replaced, set the option `adopt` once',
+        { option: 'adopt' },
       );
     isChecked = true;
   };
