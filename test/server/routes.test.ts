@@ -107,7 +107,7 @@ it('pages through the facts by position', async () => {
     if (page.length === 0) break;
   }
   expect(read).toEqual(all);
-  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).json()).toEqual(all.slice(0, 2));
+  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).status).toBe(400);
   expect((await server.ask('/api/position')).json()).toEqual({ position: all.at(-1)?.position });
 });
 

@@ -12,9 +12,9 @@ import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
 const maxListed = 10_000;
-const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
+const limit = (max: number) => z.coerce.number('must be a whole number').int().min(1).max(max).optional();
 /** Not so short that it would cut names, ids and hashes. */
-const cutLength = z.coerce.number().int().min(100).max(1_000_000).optional();
+const cutLength = z.coerce.number('must be a whole number').int().min(100).max(1_000_000).optional();
 const cursor = z.string().max(200).optional();
 
 export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pick<ServerOptions, 'findToolProcess'>): void {
