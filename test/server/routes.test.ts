@@ -45,6 +45,14 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(Object.keys(outcome).slice(6, 10)).toEqual(['status', 'success', 'verified', 'summary']);
   const [change] = await get(`/api/runs/${runId}/diff`);
   expect(FileChange.parse(change)).toMatchObject({ path: 'notes.txt', added: 1, removed: 0 });
+  expect((await get(`/api/runs/${runId}/artifacts`)).map((each) => Object.keys(each))[0]).toEqual([
+    'runId',
+    'seq',
+    'kind',
+    'value',
+    'title',
+    'bytes',
+  ]);
   expect(await get(`/api/runs/${runId}/artifacts`)).toEqual([
     expect.objectContaining({ runId, kind: 'path', value: 'notes.txt' }),
     expect.objectContaining({ runId, kind: 'diff', title: 'notes.txt' }),

@@ -2,12 +2,11 @@
 import { z } from 'zod';
 import type { RunDetail, RunView } from '../../api/api.ts';
 import { Artifact } from '../../contract/artifact.ts';
-import { completeOutcome } from '../../contract/complete-outcome.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
 import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
-import { factToJson, runDetailToJson, runToJson } from '../../views/json.ts';
+import { artifactToJson, factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
@@ -77,7 +76,7 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     response: Outcome.nullable(),
     run: async ({ api, id }) => {
       const { outcome } = await api.show(id);
-      return outcome && completeOutcome(outcome);
+      return outcome && outcomeToJson(outcome);
     },
   });
   addRoute(app, findApi, {
@@ -87,7 +86,9 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     response: z.array(Artifact.extend({ runId: z.string(), seq: z.int() })),
     run: async ({ api, id, query: { tree } }) =>
       (await api.logs(id, { tree })).flatMap((fact) =>
-        'erased' in fact || fact.type !== 'artifact.recorded' ? [] : [{ runId: fact.runId, seq: fact.seq, ...fact.data.artifact }],
+        'erased' in fact || fact.type !== 'artifact.recorded'
+          ? []
+          : [{ runId: fact.runId, seq: fact.seq, ...artifactToJson(fact.data.artifact) }],
       ),
   });
   addRoute(app, findApi, {
