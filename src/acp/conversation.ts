@@ -65,7 +65,7 @@ export function createConversation({ sessionId, workspace, defaults, assertOpen 
       prompts++;
       return { handle, isFirst: prompts === 1 };
     } catch (error) {
-      if (isRetinueError(error) && error.message.startsWith('idempotencyKey'))
+      if (isRetinueError(error) && error.code === 'key_conflict')
         throw new RetinueError('fenced', 'another process has continued this session; load it again', { cause: error });
       throw error;
     } finally {

@@ -8,7 +8,7 @@ import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import { assertNotErased } from '../kernel/history.ts';
-import { parseBrief } from '../kernel/parse-brief.ts';
+import { assertNames, parseBrief } from '../kernel/parse-brief.ts';
 import type { ResumeOptions } from '../kernel/resume.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
 import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
@@ -31,6 +31,8 @@ import { importTree } from '../records/import-tree.ts';
 import { withPlanTrees } from '../records/plan-trees.ts';
 import { replayTree, verifyTrees } from '../records/verify.ts';
 import { msToIso } from '../text/instant.ts';
+import { isAfter } from '../text/position.ts';
+import { clipName } from '../text/suggest.ts';
 import type { Api, Interrupted } from './api.ts';
 import { createApply } from './apply.ts';
 import { loadChanges, loadPatch } from './changes.ts';
@@ -186,7 +188,7 @@ export function createApi(options: ApiOptions): Api {
     },
     schedules: async () => getQueue(store).schedules(),
     async putSchedule({ name = ids.runId().slice(0, 8), ...schedule }) {
-      parseBrief(schedule.brief);
+      assertNames(parseBrief(schedule.brief));
       const queue = getQueue(store);
       await queue.putSchedule({ name, ...schedule });
       const stored = (await queue.schedules()).find((each) => each.name === name);
@@ -245,12 +247,11 @@ export function createApi(options: ApiOptions): Api {
       if (row.erasedAt !== undefined) return remainingFacts(row, tree, store);
       const scope = tree ? { rootId: row.rootId } : { runId: row.runId };
       const isWhole = !tree || row.runId === row.rootId;
+      if (after !== undefined) await assertPosition(after, row.runId, store);
       // Nothing has to be left out, so the store reads only the page.
-      if (isWhole && limit !== undefined && (await isPosition(after, store)))
-        return store.facts({ ...scope, limit, ...(after === undefined ? {} : { after }) });
+      if (isWhole) return store.facts({ ...scope, ...(limit === undefined ? {} : { limit }), ...(after === undefined ? {} : { after }) });
       const facts = (await store.facts(scope)).filter(createDescendantFilter(row.runId));
-      const start = facts.findIndex((fact) => fact.position === after) + 1;
-      return facts.slice(start, limit === undefined ? undefined : start + limit);
+      return facts.filter(({ position }) => after === undefined || isAfter(position, after)).slice(0, limit);
     },
     async *follow(id, options) {
       yield* followFacts(await findRun(id, store), options, { store, listeners });
@@ -286,7 +287,11 @@ function getQueue({ queue }: Store): Queue {
   return queue;
 }
 
-/** Whether the store can continue after it. Without one, it begins with the first fact. */
-async function isPosition(after: string | undefined, store: Store): Promise<boolean> {
-  return after === undefined || (await store.cursor(after)).behind !== null;
+/** Rejects with `usage` if the store cannot continue after it. */
+async function assertPosition(after: string, runId: string, store: Store): Promise<void> {
+  if ((await store.cursor(after)).behind !== null) return;
+  throw new RetinueError(
+    'usage',
+    `after: the log of run ${runId} has no position \`${clipName(after)}\`; take the \`position\` of an event, or leave it out to read from the beginning`,
+  );
 }

@@ -1,4 +1,5 @@
 // What runs do and what they cost, for screens: snapshots of trees, costs, search.
+import { recordedPrefix } from '../contract/eval.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { Tokens } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -89,21 +90,28 @@ function findString(value: unknown, text: string): string | null {
 function rowsToCosts(rows: RunRow[]): CostRow[] {
   const children = Map.groupBy(rows, ({ parentId }) => parentId);
   const costs = new Map<string, CostRow>();
+  /** With calls whose price is not known. */
+  const unpriced = new Set<CostRow>();
   for (const row of rows) {
     if (row.kind !== 'agent' || row.startedAt === null) continue;
     const { otherModels: others = [] } = row;
     const cost = findCost(row.startedAt, row.agent, row.model);
     const below = (children.get(row.runId) ?? []).filter(({ endedAt }) => endedAt !== null);
     cost.runs++;
+    if (row.costUsd === null && row.tokens.input + row.tokens.output > 0) unpriced.add(cost);
     addCost(cost, row, 1);
     for (const part of [...below, ...others]) addCost(cost, { ...part, costUsd: row.costUsd === null ? null : part.costUsd }, -1);
     for (const other of others) addCost(findCost(row.startedAt, row.agent, other.model), other, 1);
     if (row.endedAt !== null) cost.ms += isoToMs(row.endedAt) - isoToMs(row.startedAt);
   }
+  // Runs without a call cost nothing, which says nothing about the others.
+  for (const cost of unpriced) if (cost.costUsd === 0) cost.costUsd = null;
   return [...costs.values()];
 
-  function findCost(startedAt: string, agent: string | null, model: string | null): CostRow {
+  function findCost(startedAt: string, agent: string | null, given: string | null): CostRow {
     const day = startedAt.slice(0, 10);
+    // Each replayed case of an eval has a model of its own, which makes no calls.
+    const model = given?.startsWith(recordedPrefix) ? 'recorded' : given;
     const key = JSON.stringify([day, agent, model]);
     const tokens = { input: 0, output: 0, cached: 0, reasoning: 0 };
     const cost = costs.get(key) ?? { day, agent, model, runs: 0, tokens, costUsd: null, ms: 0 };

@@ -21,6 +21,7 @@ import { followUpAsRoot } from '../records/fork.ts';
 import { createAnswer } from './answer.ts';
 import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
+import { parseMessage } from './message-text.ts';
 import { findQuestion, listOpenQuestions } from './questions.ts';
 import { createReach } from './reach.ts';
 import { isFullyPaused, isPaused } from './tree-status.ts';
@@ -141,10 +142,11 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     pause: (runs, reason) => Promise.all(runs.map((id) => pauseTree(id, reason))),
     cancel: (runs, reason) => Promise.all(runs.map((id) => cancelOne(id, reason))),
     release: releaseTree,
-    async message(id, text, { rules = [], followUp = true, ...more } = {}) {
+    async message(id, given, { rules = [], followUp = true, ...more } = {}) {
       const row = await findRun(id, store);
       refuseClient(row, 'send messages to');
       refuseFlow(row, 'reads no messages: send them to');
+      const text = parseMessage(given, { rules, isFollowUp: followUp && !isLive(row.status) });
       if (!isLive(row.status)) {
         if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
         return { kind: 'continued', handle: await startFollowUp(row, text, { rules, ...more }) };

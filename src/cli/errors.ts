@@ -9,7 +9,7 @@ export const exitCodes: Record<OutcomeStatus, number> = { completed: 0, failed: 
 
 /** Errors that the user corrects in the arguments or the configuration: exit code 2. */
 const usageErrors: ErrorCode[] = [
-  ...(['usage', 'invalid_config', 'invalid_rule', 'invalid_limit', 'invalid_brief'] as const),
+  ...(['usage', 'invalid_config', 'invalid_rule', 'invalid_limit', 'invalid_brief', 'key_conflict'] as const),
   ...(['unknown_agent', 'unknown_tool', 'unknown_model', 'unknown_dialect', 'unknown_budget', 'price_unknown'] as const),
 ];
 

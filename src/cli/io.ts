@@ -176,6 +176,11 @@ export interface Io {
   /** Rejects with `depth` if a run has started this process, which then must not act for the user. */
   assertNotBelowRun(): Promise<void>;
   settings(flags: SettingsFlags): Promise<Settings>;
+  /**
+   * For servers, which start runs only later. Rejects with what all runs of these settings would be refused for. `database`: whether it has to be
+   * usable, too.
+   */
+  assertRunnable(settings: Settings, options: { database: boolean }): Promise<void>;
   /** The process that executes the tools of a run; null if none is found. */
   findToolProcess(runId: string): Promise<number | null>;
   open(settings: Settings, options: OpenOptions): Promise<Api>;

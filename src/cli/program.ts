@@ -86,6 +86,9 @@ function announceWorkspace(io: Io): Io {
 
 function checkPositionals({ name, usage, positionals: { min, max } }: Command, { positionals }: Args): void {
   const given = positionals.length;
+  // An empty word is a variable of a script that is not set. What a text may be is up to the command.
+  if (positionals.slice(0, Number.isFinite(max) ? given : min).some((each) => each.trim() === ''))
+    throw new RetinueError('usage', `an argument is empty; usage: retinue ${name} ${usage}`);
   if (given >= min && given <= max) return;
   const problem = given < min ? 'an argument is missing' : `unexpected argument \`${positionals.slice(max).join(' ')}\``;
   const task = given > max ? `; to run it as a task: retinue run "${name} ${positionals.join(' ')}"` : '';

@@ -243,7 +243,7 @@ export function resolveDatabase(
 }
 
 function readFlag(name: string, value: string | undefined): Sourced<string> | null {
-  if (value?.trim() === '') throw new RetinueError('usage', `${name} needs a value; it is empty`);
+  if (value?.trim() === '') throw new RetinueError('usage', `${name} needs a value, and this one is empty`);
   return value === undefined ? null : { value, from: name };
 }
 

@@ -44,18 +44,19 @@ export function settingsRulesets(
   return buildRulesets({ delegationTools, shell, anchor: { workspace, env }, ownerRules, narrowingRules });
 }
 
-/** A misspelt tool in a deny rule would protect nothing, without any hint. */
-function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
+/** Throws `invalid_rule`. A misspelt tool in a deny rule would protect nothing, without any hint. */
+export function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
   const known = [
     ...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]),
   ];
   for (const { owner, rules } of ruleLists)
-    for (const text of rules) {
+    for (const [index, text] of rules.entries()) {
       const { tool } = parseRule(text);
+      const where = owner === 'command line' ? owner : `${owner}, rules.${index}`;
       if (/^mcp__(?!.*__)[^*]*$/.test(tool))
-        throw new RetinueError('invalid_rule', `\`${text}\` (${owner}) names no tool; for all tools of this server write \`${tool}__*\``);
+        throw new RetinueError('invalid_rule', `\`${text}\` (${where}) names no tool; for all tools of this server write \`${tool}__*\``);
       if (!known.includes(tool) && !tool.includes('*') && !tool.startsWith('mcp__'))
-        throw new RetinueError('invalid_rule', `\`${text}\` (${owner}): ${unknownNameMessage('tool', tool, known)}`);
+        throw new RetinueError('invalid_rule', `\`${text}\` (${where}): ${unknownNameMessage('tool', tool, known)}`);
     }
 }
 

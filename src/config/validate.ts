@@ -4,7 +4,8 @@ import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { Limits } from '../contract/limits.ts';
 import { parseRule } from '../rules/policy.ts';
-import { nearestName, unknownNameMessage } from '../text/suggest.ts';
+import { describeIssue } from '../text/describe-issue.ts';
+import { unknownNameMessage } from '../text/suggest.ts';
 import type { JsonDocument } from './json-document.ts';
 import { readOnce } from './read-once.ts';
 import { Config, keysAt } from './schema.ts';
@@ -47,24 +48,7 @@ function issueToErrors(document: JsonDocument, issue: z.core.$ZodIssue): Retinue
 function expectationText(root: Json, issue: z.core.$ZodIssue): string {
   const [section, limit] = issue.path;
   if (section === 'limits' && limit !== undefined) return limitRangeText(String(limit));
-  const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], root);
-  if (issue.code === 'invalid_value') {
-    const options = issue.values.map(String);
-    const near = typeof value === 'string' ? nearestName(value, options) : null;
-    return `must be one of ${options.join(', ')}${near === null ? '' : `; did you mean \`${near}\`?`}`;
-  }
-  if (issue.code === 'too_small') return sizeText(issue, `at least ${issue.minimum}`);
-  if (issue.code === 'too_big') return sizeText(issue, `at most ${issue.maximum}`);
-  // The outer message says only that the key is wrong.
-  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? 'is not a valid name';
-  if (issue.code === 'invalid_type' && value === undefined) return 'is missing';
-  if (issue.code === 'invalid_type' && (issue.expected === 'object' || issue.expected === 'record')) return 'must be an object';
-  return issue.message.startsWith('must') ? issue.message : `is invalid: ${issue.message}`;
-}
-
-function sizeText({ origin }: { origin: string }, bound: string): string {
-  if (origin !== 'string') return `must be ${bound}`;
-  return bound === 'at least 1' ? 'must not be empty' : `must have ${bound} characters`;
+  return describeIssue(issue, root);
 }
 
 /** The same text whatever is wrong with the limit: "5m", 0 and 1e99 need the same advice. */

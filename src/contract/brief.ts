@@ -9,7 +9,7 @@ import type { JsonObject } from './json.ts';
 import { LimitsGiven } from './limits.ts';
 import { Repository } from './repository.ts';
 
-const maxTaskBytes = 65_536;
+export const maxTaskBytes = 65_536;
 const text = z.string().transform((value) => value.toWellFormed());
 
 /** The form of the wanted result. `schema` is a JSON Schema for `outcome.data`. */

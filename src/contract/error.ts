@@ -12,6 +12,7 @@ export const errorCodes = {
   unknown_dialect: 'no dialect has this name',
   unknown_budget: 'no shared budget has this name',
   budget_exceeded: 'a shared budget is used up, and is set to refuse new runs',
+  key_conflict: 'a run was already created with this idempotency key, from another brief or not by this process',
   depth: 'the parent is at the maximum depth and may not delegate',
   max_runs: 'the tree has reached its maximum number of runs',
   parent_full: 'the parent has reached its maximum number of concurrent children, and is set to refuse more',

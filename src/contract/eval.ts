@@ -8,6 +8,9 @@ import { Tokens } from './outcome.ts';
 
 const name = z.string().trim().min(1).max(120);
 
+/** `recorded/RUN` is the model of a case that is judged again: it repeats the answer of that run. */
+export const recordedPrefix = 'recorded/';
+
 /** What the answer must be, beside the checks. */
 export const Expectation = z.strictObject({
   /** Texts that must all be part of the answer, or must not be. Upper and lower case are the same. */

@@ -83,10 +83,8 @@ export const QueuesResponse = z.object({
 
 export const CancelRequest = z.strictObject({ reason: z.string().max(2_000).optional() });
 export const CancelResponse = z.object({ runId: RunId, result: z.enum(['asked', 'ended', 'already']) });
-/** `rules` narrow a live run and its descendants. The text may be empty if there are rules. */
-export const MessageRequest = z
-  .strictObject({ text: z.string().trim().max(65_536), rules: z.array(z.string()).max(100).optional() })
-  .refine(({ text, rules = [] }) => text !== '' || rules.length > 0, 'text: must not be empty');
+/** `rules` narrow a live run and its descendants. The text may be empty if there are rules; it has at most 65536 bytes (`api/message-text.ts`). */
+export const MessageRequest = z.strictObject({ text: z.string(), rules: z.array(z.string()).max(100).optional() });
 /** `runId`: the run that got the message; a new one if it continues a finished run. `kept`: its process has died; it reads the message when it is resumed. */
 export const MessageResponse = z.object({ kind: z.enum(['sent', 'kept', 'continued']), runId: RunId });
 /** `kept`: no process drives the run; it is compacted when it is resumed. */

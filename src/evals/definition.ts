@@ -6,6 +6,7 @@ import { RetinueError } from '../contract/error.ts';
 import { type EvalCase, EvalFile, type EvalInput, type Variant } from '../contract/eval.ts';
 import { defaultLimits, type LimitName, type Limits, type LimitsGiven } from '../contract/limits.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
+import { describeIssue } from '../text/describe-issue.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { createEmptyFixture, findFixture, findFixtureRoot, hashFixture } from './fixture.ts';
 import { resolveCheckModels, resolveModel } from './script-models.ts';
@@ -19,7 +20,7 @@ export function parseEvalFile(file: string, text: string): EvalFile {
   if (!parsed.success) {
     const problems = parsed.error.issues
       .slice(0, maxProblems)
-      .map((issue) => document.problemAt(issue.path, describeIssue(issue, document.value)).message);
+      .map((issue) => document.problemAt(issue.path, describeFileIssue(issue, document.value)).message);
     throw new RetinueError('invalid_config', problems.join('\n'));
   }
   const seen = new Set<string>();
@@ -35,12 +36,12 @@ export function parseEvalFile(file: string, text: string): EvalFile {
   return parsed.data;
 }
 
-function describeIssue(issue: z.core.$ZodIssue, file: unknown): string {
+function describeFileIssue(issue: z.core.$ZodIssue, file: unknown): string {
   const path = issue.path.join('.');
   const at = path === '' ? '' : `\`${path}\`: `;
   const known = issue.code === 'unrecognized_keys' ? listKeys(EvalFile, file, issue.path, issue.keys) : [];
-  if (issue.code !== 'unrecognized_keys' || known.length === 0) return `${at}${issue.message}`;
-  return `${at}${unknownNameMessage('key', issue.keys[0] as string, known)}`;
+  if (known.length > 0 && issue.code === 'unrecognized_keys') return `${at}${unknownNameMessage('key', issue.keys[0] as string, known)}`;
+  return `${path === '' ? 'the file' : `\`${path}\``} ${describeIssue(issue, file)}`;
 }
 
 /** The keys that the schema has at this place of the value, where `unknown` are none. Empty if it has no object there. */

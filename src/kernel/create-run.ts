@@ -15,8 +15,9 @@ import { admitFlow, createFlowStartedData, type FlowOptions } from './flow-run.t
 import { checkContinuable } from './history.ts';
 import { addImages } from './images.ts';
 import type { RunDrafts } from './journal.ts';
+import { assertSameBrief, findKeyedRun } from './keyed-run.ts';
 import { driveRun } from './lifecycle.ts';
-import { parseBrief, redactBrief } from './parse-brief.ts';
+import { assertNames, parseBrief, redactBrief } from './parse-brief.ts';
 import { countRun, createCounter, Run, type RunOptions } from './run.ts';
 import type { Services, StartOptions } from './services.ts';
 import { startDriver } from './start-driver.ts';
@@ -29,15 +30,18 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
   const { store, journal, runs, redact, scheduler, ids, clock } = services;
   const pace = createPace(clock, admissionsPerTurn);
   /** Briefs with an idempotency key that are being started: the same key gets the same run. */
-  const starting = new Map<string, Promise<Run>>();
+  const starting = new Map<string, { brief: Brief; started: Promise<Run> }>();
 
   async function startRun(input: unknown, options: StartOptions = {}): Promise<Run> {
     const { parent = null } = options;
     const brief = redactBrief(parseBrief(input), redact);
+    if (!parent) assertNames(brief);
     if (brief.idempotencyKey === undefined) return begin(brief, options);
     const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
-    const started = starting.get(key) ?? begin(brief, options).finally(() => starting.delete(key));
-    starting.set(key, started);
+    const other = starting.get(key);
+    if (other) assertSameBrief(brief, other.brief, null);
+    const started = other?.started ?? begin(brief, options).finally(() => starting.delete(key));
+    starting.set(key, { brief, started });
     return started;
   }
 
@@ -93,14 +97,17 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
   }
 
   /** A run that was already created with this key under this parent. */
-  async function findByKey({ idempotencyKey }: Brief, parent: Run | null): Promise<Run | null> {
-    if (idempotencyKey === undefined) return null;
+  async function findByKey(brief: Brief, parent: Run | null): Promise<Run | null> {
+    if (brief.idempotencyKey === undefined) return null;
     await journal.flushed();
-    const row = await store.runByKey(parent?.id ?? null, idempotencyKey);
+    const row = await findKeyedRun(brief, parent?.id ?? null, store);
     if (!row) return null;
     const live = runs.get(row.runId);
     if (live) return live;
-    throw new RetinueError('invalid_brief', `idempotencyKey: run ${row.runId} was already created with this key`);
+    throw new RetinueError(
+      'key_conflict',
+      `idempotencyKey: run ${row.runId} was already created with this key; use its result, or choose another key`,
+    );
   }
 
   return startRun;

@@ -5,7 +5,8 @@ import { parseTraceContext, type TraceHeaders } from '../contract/trace-context.
 import type { JobOptions } from '../ports/queue.ts';
 import { admitBrief } from './admission.ts';
 import { checkContinuable } from './history.ts';
-import { parseBrief, redactBrief } from './parse-brief.ts';
+import { findKeyedRun } from './keyed-run.ts';
+import { assertNames, parseBrief, redactBrief } from './parse-brief.ts';
 import type { Services } from './services.ts';
 
 export interface EnqueueOptions {
@@ -36,6 +37,7 @@ export async function enqueueRun(
   if (!store.queue) throw new RetinueError('usage', 'this database has no queue; use a PostgreSQL database');
   const parsed = redactBrief(parseBrief(input), redact);
   const brief = usesWorkspace ? nameFiles(parsed, services.settings.workspace) : parsed;
+  if (!isFromModel) assertNames(brief);
   const known = await findByKey(brief, services);
   if (known) return known;
   await checkContinuable(brief, store);
@@ -71,7 +73,7 @@ function nameFiles(brief: Brief, workspace: string): Brief {
   return isNamed ? brief : { ...brief, workspace };
 }
 
-async function findByKey({ idempotencyKey }: Brief, { store }: Services): Promise<EnqueueResult | null> {
-  const row = idempotencyKey === undefined ? null : await store.runByKey(null, idempotencyKey);
+async function findByKey(brief: Brief, { store }: Services): Promise<EnqueueResult | null> {
+  const row = await findKeyedRun(brief, null, store);
   return row && { runId: row.runId, isNew: false };
 }

@@ -5,15 +5,13 @@ import type { Json } from '../contract/json.ts';
 import type { FlowAnswer } from '../ports/flow.ts';
 import type { Redact } from '../ports/secrets.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
-import { isJsonDeeperThan } from '../text/json-depth.ts';
+import { isJsonDeeperThan, maxValueDepth } from '../text/json-depth.ts';
 import { wellFormedJson } from '../text/well-formed.ts';
 import type { StepResult, StepState } from './flow-state.ts';
 import { redactJson } from './original-arguments.ts';
 import { createFailedEnding, type Ending } from './outcome.ts';
 
 const maxValueBytes = 1_048_576;
-/** Code that reads facts can walk this much. */
-const maxValueDepth = 400;
 
 /** Throws `usage` if the value is not JSON, too large or nested too deeply. The program gets what was recorded, so secrets are removed first. */
 export function valueToRecord(value: unknown, what: string, redact: Redact): Json | undefined {

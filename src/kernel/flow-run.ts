@@ -5,6 +5,7 @@ import type { FactData } from '../contract/fact.ts';
 import type { Json } from '../contract/json.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import { msToIso } from '../text/instant.ts';
+import { isValueDeeperThan, maxValueDepth } from '../text/json-depth.ts';
 import { type Admission, admitClient, type ClientRunOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { settingsToModels } from './model-routes.ts';
@@ -27,6 +28,11 @@ export function admitFlow(
   services: Services,
 ): Admission {
   const { name, file, version } = program;
+  if (isValueDeeperThan(input, maxValueDepth))
+    throw new RetinueError(
+      'invalid_brief',
+      `the input of the flow is nested deeper than ${maxValueDepth} levels; make it flatter, or write it to a file and pass the path`,
+    );
   const recorded = redactJson(input, services.redact);
   program.checkInput(recorded);
   const admission = admitClient(runId, { ...options, label: options.label ?? name }, dialect, services);

@@ -3,14 +3,16 @@ import type { z } from 'zod';
 import { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import { Limits } from '../contract/limits.ts';
-import { valueAt, withArticle } from '../conversation/argument-problems.ts';
 import type { Redact } from '../ports/secrets.ts';
-import { describeIssue } from '../text/schema-issue.ts';
+import { describeIssue } from '../text/describe-issue.ts';
+import { isValueDeeperThan, maxValueDepth } from '../text/json-depth.ts';
 import { nearestName } from '../text/suggest.ts';
 import { redactJson } from './original-arguments.ts';
 
 /** Throws `invalid_brief` or `invalid_limit`. The keys are sorted, as in the fact that carries the brief. */
 export function parseBrief(input: unknown): Brief {
+  if (isValueDeeperThan(input, maxValueDepth))
+    throw new RetinueError('invalid_brief', `the brief is nested deeper than ${maxValueDepth} levels; make it flatter`);
   const parsed = Brief.safeParse(input);
   if (parsed.success) return Object.fromEntries(Object.entries(parsed.data).sort(([a], [b]) => (a < b ? -1 : 1))) as Brief;
   const { issues } = parsed.error;
@@ -28,16 +30,19 @@ export function parseBrief(input: unknown): Brief {
   }
   throw new RetinueError(
     issue.path[0] === 'limits' ? 'invalid_limit' : 'invalid_brief',
-    `${path || 'the brief'}: ${describeProblem(issue, input)}`,
+    `${path || 'the brief'}: ${describeIssue(issue, input)}`,
   );
 }
 
-function describeProblem(issue: z.core.$ZodIssue, input: unknown): string {
-  if (issue.code !== 'invalid_type') return describeIssue(issue);
-  const expected = withArticle(issue.expected);
-  return issue.path.length > 0 && valueAt(input, issue.path) === undefined
-    ? `is missing; it has to be ${expected}`
-    : `has to be ${expected}`;
+/** What a person or program calls a run by has to be readable. Models may leave a label empty. Throws `invalid_brief`. */
+export function assertNames({ label, idempotencyKey }: Brief): void {
+  if (label !== undefined && label.trim() === '')
+    throw new RetinueError('invalid_brief', 'label: must not be empty; leave it out for a run without a label');
+  if (idempotencyKey !== undefined && (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(idempotencyKey) || idempotencyKey.trim() !== idempotencyKey))
+    throw new RetinueError(
+      'invalid_brief',
+      'idempotencyKey: must have no control characters, no invisible characters and no space at its ends; use letters, digits and `-`',
+    );
 }
 
 /** Removes secrets of this process from all texts of a brief: it becomes a fact (invariant 11). */

@@ -14,7 +14,7 @@ import { McpServer, McpServerName } from '../contract/mcp-server.ts';
 import { PromptCache } from '../contract/prompt-cache.ts';
 import { isFlowDefinition } from '../flows/definition.ts';
 import { parseRule } from '../rules/policy.ts';
-import { describeIssue } from '../text/schema-issue.ts';
+import { describeIssue } from '../text/describe-issue.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import type { FlowStartOptions, QueueOptions, RetinueOptions, ScopeOptions, TraceOptions } from './types.ts';
 
@@ -146,9 +146,10 @@ function checkFields(given: object, schemas: Record<string, () => z.ZodType>): v
     const makeSchema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
     if (!makeSchema) throw new RetinueError('usage', unknownNameMessage('option', name, Object.keys(schemas)));
     if (value === undefined) continue;
-    const issue = makeSchema().safeParse(value).error?.issues[0];
+    const schema = makeSchema();
+    const issue = schema.safeParse(value).error?.issues[0];
     if (!issue) continue;
-    const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue.path;
-    throw new RetinueError(codes[name] ?? 'usage', `\`${[name, ...keys].join('.')}\`: ${describeIssue(issue)}`);
+    const keys = issue.path.length === 0 && schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+    throw new RetinueError(codes[name] ?? 'usage', `\`${[name, ...issue.path].join('.')}\`: ${describeIssue(issue, value, keys)}`);
   }
 }

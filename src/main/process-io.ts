@@ -80,6 +80,11 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
     repeat,
     findToolProcess,
     assertNotBelowRun: async () => (await belowRun()).assertNotBelowRun(env),
+    async assertRunnable(settings, { database }) {
+      const { assertDatabaseReachable, assertRunnable } = await import('../config/start-check.ts');
+      await assertRunnable(settings, env);
+      if (database) assertDatabaseReachable(settings.db);
+    },
     settings: async (flags) => (await import('../config/load.ts')).loadSettings(flags, context),
     open,
     serverUrl: env.RETINUE_SERVER || null,

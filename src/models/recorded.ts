@@ -1,6 +1,7 @@
 // `recorded/RUN`: repeats the answer that an ended run gave, without a model. Evals use it to judge recorded work again.
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from '@ai-sdk/provider';
 import { RetinueError } from '../contract/error.ts';
+import { recordedPrefix } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import { submitTool } from '../contract/tool-names.ts';
 import { type Answer, streamAnswer } from './answer-stream.ts';
@@ -18,8 +19,6 @@ export interface RecordedAnswer {
 
 /** The answer of an ended run that did its work; null for any other. */
 export type ReadAnswer = (runId: string) => Promise<RecordedAnswer | null>;
-
-export const recordedPrefix = 'recorded/';
 
 export function createRecordedModels(read: ReadAnswer): Provider {
   return async (rest, { rootModel }) => {

@@ -14,13 +14,14 @@ import { createMetrics } from './metrics.ts';
 import type { ServerOptions } from './options.ts';
 import { describeOtherPaths } from './other-paths.ts';
 import { createRateLimit } from './rate-limit.ts';
-import { type App, describeIssues, type FindApi } from './route.ts';
+import { type App, createIssueHook, type FindApi } from './route.ts';
 import { addEventRoute } from './routes/events.ts';
 import { addOrderRoutes } from './routes/orders.ts';
 import { addRunRoutes } from './routes/runs.ts';
 import { addSetupRoutes } from './routes/setup.ts';
 import { createSessionCookie } from './session-cookie.ts';
 import { createStatic } from './static.ts';
+import { unknownRouteFailure } from './unknown-route.ts';
 
 /** Wrong tokens from one address within a minute. Tokens cannot be guessed; this keeps the log and the machine quiet. */
 const maxFailures = 60;
@@ -63,9 +64,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   };
 
   const app: App = new OpenAPIHono<ServerEnv>({
-    defaultHook: (result) => {
-      if (!result.success) throw new HttpFailure('bad_request', describeIssues(result.error, result.target));
-    },
+    defaultHook: createIssueHook(),
   });
   app.onError((error, context) => answerError(context, error, log));
   app.use(addHeaders);
@@ -101,7 +100,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   describeOtherPaths(app.openAPIRegistry, options);
   app.doc31('/openapi.json', { openapi: '3.1.0', info: { title: 'Retinue', version: options.version } });
   app.all('/api/*', ({ req }) => {
-    throw new HttpFailure('not_found', `there is no ${req.method} ${req.path}; /openapi.json lists all routes`);
+    throw unknownRouteFailure(app, req);
   });
 
   for (const mount of options.mounts ?? []) {
@@ -128,9 +127,7 @@ export function createServerApp(options: AppOptions): ServerApp {
     return context.redirect(`/#${pageKeyName}=${session.pageKey}`, 303);
   });
   app.get('*', serveStatic);
-  app.notFound((context) =>
-    answerError(context, new HttpFailure('not_found', `there is no ${context.req.method} ${context.req.path}`), log),
-  );
+  app.notFound((context) => answerError(context, unknownRouteFailure(app, context.req), log));
 
   return {
     app,

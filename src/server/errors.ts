@@ -10,6 +10,7 @@ const httpCodes = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   conflict: 409,
   too_large: 413,
   unsupported_media_type: 415,
@@ -37,6 +38,7 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   denied: 403,
   unknown_run: 404,
   depth: 409,
+  key_conflict: 409,
   max_runs: 409,
   parent_full: 409,
   parent_ended: 409,
@@ -52,11 +54,14 @@ const statuses: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
 /** An error of the server itself, in contrast to errors of the API. */
 export class HttpFailure extends Error {
   readonly code: HttpCode;
+  /** The methods of the path, for `method_not_allowed`. */
+  readonly allow: string | undefined;
 
-  constructor(code: HttpCode, message: string) {
+  constructor(code: HttpCode, message: string, allow?: string) {
     super(message);
     this.name = 'HttpFailure';
     this.code = code;
+    this.allow = allow;
   }
 }
 
@@ -76,6 +81,7 @@ export function answerError(context: Context, error: unknown, log: (line: string
   if (status >= 500 && !(error instanceof HttpFailure))
     log(`${context.req.method} ${context.req.path}: ${String((error as Error)?.stack ?? error)}`);
   if (status === 401) context.header('WWW-Authenticate', 'Bearer realm="retinue"');
+  if (error instanceof HttpFailure && error.allow !== undefined) context.header('Allow', error.allow);
   if (status === 429) context.header('Retry-After', '60');
   return context.json(errorToJson(error), status);
 }

@@ -12,6 +12,9 @@ export async function readJson(context: Context): Promise<unknown> {
   const type = context.req.header('content-type');
   if (type === undefined || !/^application\/json *(;|$)/i.test(type))
     throw new HttpFailure('unsupported_media_type', 'send the body as `Content-Type: application/json`');
+  const encoding = context.req.header('content-encoding') ?? 'identity';
+  if (encoding !== 'identity')
+    throw new HttpFailure('unsupported_media_type', 'the body is compressed; send it as it is, without `Content-Encoding`');
   const text = (await readBody(context.req.raw)).toString('utf8');
   if (text.trim() === '') return {};
   if (isJsonDeeperThan(text, maxDepth)) throw new HttpFailure('bad_request', `the body is nested more than ${maxDepth} levels deep`);

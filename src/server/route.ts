@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Api } from '../api/api.ts';
 import { HttpError, type Role } from '../contract/http.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
+import { describeIssue } from '../text/describe-issue.ts';
 import { stringifySafely } from '../text/terminal.ts';
 import { assertRole, type ServerEnv } from './authenticate.ts';
 import { HttpFailure } from './errors.ts';
@@ -100,7 +101,14 @@ export function addRoute<Query extends z.ZodRawShape, Body extends z.ZodType>(ap
       throw error;
     }
   };
-  app.openapi(described as never, handle as never);
+  app.openapi(described as never, handle as never, createIssueHook(Object.keys(querySchema.shape)) as never);
+}
+
+/** Answers what is wrong with the query or path of a request. `known`: the parameters that the query may have. */
+export function createIssueHook(known: readonly string[] = []) {
+  return (result: { success: boolean; error?: z.ZodError; target: string; data?: unknown }): void => {
+    if (result.error) throw new HttpFailure('bad_request', describeIssues(result.error, result.target, result.data, known));
+  };
 }
 
 /** Hidden characters are escaped, as in the JSON of the command line. */
@@ -110,13 +118,19 @@ export function answerJson(context: Context, value: unknown, status: 200 | 201 =
 
 function parseBody<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new HttpFailure('bad_request', describeIssues(parsed.error, 'body'));
+  if (!parsed.success) throw new HttpFailure('bad_request', describeIssues(parsed.error, 'body', value, listKeys(schema)));
   return parsed.data;
 }
 
-/** `body.text: …; body.rules.0: …`. */
-export function describeIssues(error: z.core.$ZodError, where: string): string {
-  return error.issues.map(({ path, message }) => `${[where, ...path].join('.')}: ${message}`).join('; ');
+/** `body.text: …; body.rules.0: …`. `known`: the keys that `value` may have. */
+export function describeIssues(error: z.core.$ZodError, where: string, value: unknown, known: readonly string[] = []): string {
+  return error.issues
+    .map((issue) => `${[where, ...issue.path].join('.')}: ${describeIssue(issue, value, issue.path.length === 0 ? known : [])}`)
+    .join('; ');
+}
+
+function listKeys(schema: z.ZodType): string[] {
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
 function operationId(method: string, path: string): string {

@@ -1,4 +1,5 @@
 // The token file: one token per line, with its role and a name.
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { RetinueError } from '../contract/error.ts';
 import { Role } from '../contract/http.ts';
@@ -12,12 +13,15 @@ const maxFileBytes = 1_048_576;
 
 /** Rejects with `usage` if the file cannot be used, or if other users can read it. */
 export async function readTokenFile(path: string): Promise<Token[]> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'it does not exist' : error.message;
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? `it does not exist; a line of it is \`${lineForm}\`` : error.message;
     throw new RetinueError('usage', `the token file ${path} cannot be read: ${reason}`);
   });
   try {
-    const { mode, size } = await file.stat();
+    const stat = await file.stat();
+    if (!stat.isFile()) throw new RetinueError('usage', `the token file ${path} is not a regular file; name the file itself`);
+    const { mode, size } = stat;
     if ((mode & 0o077) !== 0)
       throw new RetinueError('usage', `other users can read or change the token file ${path}; run \`chmod 600 ${path}\` first`);
     if (size > maxFileBytes) throw new RetinueError('usage', `the token file ${path} is larger than ${maxFileBytes} bytes`);
@@ -33,7 +37,8 @@ const lineForm = `TOKEN [${roleWords.join('|')} [NAME]]`;
 
 /** Lines are `TOKEN [ROLE [NAME]]`; `#` begins a comment. Without a role a token may do everything. */
 export function parseTokens(text: string, path: string): Token[] {
-  const tokens = text.split(/\r?\n/).flatMap((line, i): Token[] => {
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
+  const tokens = lines.flatMap((line, i): Token[] => {
     const [value, word = 'start', ...name] = line
       .replace(/(^|\s)#.*$/, '')
       .trim()
@@ -42,6 +47,8 @@ export function parseTokens(text: string, path: string): Token[] {
     const where = `${path}, line ${i + 1}`;
     if (value.length < minLength)
       throw new RetinueError('usage', `${where}: a token has at least ${minLength} characters; make one with \`openssl rand -hex 32\``);
+    if (!/^[\x21-\x7e]+$/.test(value))
+      throw new RetinueError('usage', `${where}: a token has only letters, digits and signs of ASCII, because it travels in a header`);
     const role = roleWords.find((each) => each === word);
     if (role === undefined) throw new RetinueError('usage', `${where}: ${unknownNameMessage('role', word, roleWords)}`);
     if (name.join(' ').length > maxNameChars) throw new RetinueError('usage', `${where}: a name has at most ${maxNameChars} characters`);

@@ -1,4 +1,7 @@
-// How deep JSON text is nested, without parsing it: code that walks a parsed value calls itself for each level, and would exhaust the stack.
+// How deep JSON is nested: code that walks a parsed value calls itself for each level, and would exhaust the stack.
+
+/** Code that reads facts can walk this much. */
+export const maxValueDepth = 400;
 
 /** Linear in the text. Brackets in strings do not count. Text that is not JSON may get either answer. */
 export function isJsonDeeperThan(text: string, max: number): boolean {
@@ -13,6 +16,18 @@ export function isJsonDeeperThan(text: string, max: number): boolean {
     else if (char === '{' || char === '[') {
       if (++depth > max) return true;
     } else if (char === '}' || char === ']') depth--;
+  }
+  return false;
+}
+
+/** The same for a value, which may contain itself. */
+export function isValueDeeperThan(value: unknown, max: number): boolean {
+  const open: [value: unknown, depth: number][] = [[value, 0]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [current, depth] = next;
+    if (typeof current !== 'object' || current === null) continue;
+    if (depth === max) return true;
+    for (const inner of Object.values(current)) if (typeof inner === 'object') open.push([inner, depth + 1]);
   }
   return false;
 }

@@ -1,6 +1,7 @@
 // Changes of files that the runtime recorded, from facts.
 import type { Fact } from '../contract/fact.ts';
 import type { FileChange } from '../contract/http.ts';
+import { unquoteGitPath } from '../text/git-path.ts';
 
 type RecordedArtifact = Extract<Fact, { type: 'artifact.recorded' }>;
 type AskedCall = Extract<Fact, { type: 'tool.asked' }>;
@@ -23,13 +24,12 @@ export function patchToChanges(runId: string, patch: string): FileChange[] {
   return parts.map((diff) => ({ runId, path: pathOfDiff(diff), ...countChangedLines(diff), diff }));
 }
 
-/** The name of the file; a name that git had to quote stays quoted. */
 function pathOfDiff(diff: string): string {
   const [first = ''] = diff.split('\n', 1);
   const names = first.slice('diff --git '.length);
   // Without renames both names are the same.
   const half = names.slice((names.length + 1) / 2);
-  return half.replace(/^("?)b\//, '$1');
+  return unquoteGitPath(half).replace(/^b\//, '');
 }
 
 /** Shell commands that were executed; the contents that they changed are not recorded. */

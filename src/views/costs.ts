@@ -38,11 +38,15 @@ export function sumCosts(rows: readonly Summand[]): CostGroup {
   const tokens: Tokens = { input: 0, output: 0, cached: 0, reasoning: 0 };
   let costUsd: number | null = null;
   let runs = 0;
+  let isUnpriced = false;
   for (const row of rows) {
     for (const key of Object.keys(tokens) as (keyof Tokens)[]) tokens[key] += row.tokens[key];
     if (row.costUsd !== null) costUsd = (costUsd ?? 0) + row.costUsd;
+    else if (row.tokens.input + row.tokens.output > 0) isUnpriced = true;
     runs += row.runs;
   }
+  // What cost nothing says nothing about what has no price.
+  if (isUnpriced && costUsd === 0) costUsd = null;
   return { name: rows[0]?.name ?? '', runs, tokens, cachedShare: cachedShare(tokens), costUsd };
 }
 

@@ -1,7 +1,9 @@
 // The JSON values of the command line and of the HTTP API, with keys in a fixed order and hidden characters escaped.
 import type { Agent } from '../contract/agent.ts';
+import type { Artifact } from '../contract/artifact.ts';
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import type { ErasedFact, Fact } from '../contract/fact.ts';
+import type { Outcome, RecordedOutcome } from '../contract/outcome.ts';
 import type { RunDetail, RunView } from '../contract/view.ts';
 import type { Activity } from '../ports/dialect.ts';
 import { serverToPublicJson } from '../text/hide-credentials.ts';
@@ -19,6 +21,20 @@ export function factToJson(fact: Fact | ErasedFact, activity: Activity | null = 
   return { runId, seq, at, v, type, data, hash, ...(activity && { activity }) };
 }
 
+/** Keys in the order of the contract; facts have sorted ones. */
+export function artifactToJson({ kind, value, title, bytes }: Artifact): Artifact {
+  return { kind, value, ...(title === undefined ? {} : { title }), bytes };
+}
+
+export function outcomeToJson(recorded: RecordedOutcome): Outcome {
+  const { error } = recorded;
+  return {
+    ...completeOutcome(recorded),
+    artifacts: recorded.artifacts.map(artifactToJson),
+    error: error && { code: error.code, message: error.message, retryable: error.retryable },
+  };
+}
+
 export function runToJson(run: RunView): Omit<RunView, 'driven' | 'task'> {
   const { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt, worker } = run;
   return { runId, parentId, rootId, depth, kind, label, agent, status, turns, tokens, costUsd, startedAt, endedAt, worker };
@@ -31,7 +47,7 @@ export function runDetailToJson(run: RunDetail, toolPid: number | null = null): 
     brief: run.brief,
     grant: run.grant,
     servers: Object.fromEntries(Object.entries(run.servers).map(([name, server]) => [name, serverToPublicJson(server)])),
-    outcome: run.outcome && completeOutcome(run.outcome),
+    outcome: run.outcome && outcomeToJson(run.outcome),
     ...(run.pid === null ? {} : { pid: toolPid ?? run.pid }),
     model: run.model,
     ...(run.external && { external: run.external }),

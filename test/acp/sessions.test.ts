@@ -102,6 +102,14 @@ describe('session/load', () => {
   });
 });
 
+it('session/new says that the agent of the command line does not exist', async () => {
+  await using setup = await createSetup([{ text: 'Hello.' }]);
+  await using editor = await startEditor(setup, { args: ['--agent', 'explorer'] });
+  await expect(editor.newSession()).rejects.toMatchObject({
+    message: expect.stringContaining('--agent: unknown agent `explorer`; did you mean `explore`?'),
+  });
+});
+
 describe('session/resume', () => {
   it('continues a session without its history, in its mode', async () => {
     await using setup = await createSetup([{ text: 'First answer.' }, { text: 'Second answer.' }]);

@@ -128,6 +128,17 @@ describe('ps', () => {
 });
 
 describe('show', () => {
+  it('--json has the artifacts and errors of `run --json`, with keys in the same order', async () => {
+    const write = { tool: 'write', args: { path: 'a.txt', content: 'a\n' } };
+    using cli = createCli({ runs: [{ steps: [{ calls: [write] }, { error: { message: 'no', status: 400 } }] }] });
+    const printed = await cli.json<{ artifacts: object[]; error: object }>('run', 'x');
+    expect(printed.artifacts.map(keys)).toEqual(['kind value title bytes', 'kind value title bytes']);
+    expect(keys(printed.error)).toBe('code message retryable');
+    const { outcome } = await cli.json<{ outcome: object }>('show', 'last');
+    expect(JSON.stringify(outcome)).toBe(JSON.stringify(printed));
+    expect(JSON.stringify(await cli.json('wait', 'last'))).toBe(JSON.stringify([printed]));
+  });
+
   it('--json is the run with brief, grant, outcome and children', async () => {
     using cli = createCli({ runs: tree });
     await cli.run(['run', 'x', '--deny', 'write']);

@@ -62,3 +62,13 @@ it('refuses an unknown group', async () => {
   using cli = createCli(script);
   expect(await cli.run(['costs', '--by', 'agents'])).toMatchObject({ code: 2, stderr: expect.stringContaining('agent') });
 });
+
+it('shows no cost for models without a price, even if a run made no call', async () => {
+  using cli = createCli({ runs: [{ when: { task: 'work' }, steps: [{ text: 'done' }] }] });
+  expect((await cli.run(['run', 'work'])).code).toBe(0);
+  expect((await cli.run(['run', 'there is no step for this'])).code).toBe(1);
+  for (const by of ['model', 'agent', 'day']) {
+    const { groups, total } = JSON.parse((await cli.run(['costs', '--by', by, '--json'])).stdout);
+    expect([groups[0].runs, groups[0].costUsd, total.costUsd]).toEqual([2, null, null]);
+  }
+});

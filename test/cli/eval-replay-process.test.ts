@@ -113,5 +113,9 @@ describe('retinue eval --replay', () => {
     });
     for (const _ of ['once', 'twice'])
       expect(verdicts(await evaluate(place, 'examples/evals/small.json', '--replay'))).toEqual(['passed', 'failed']);
+    const { groups } = JSON.parse((await place.start('costs', '--by', 'model', '--json').finished).out);
+    const recorded = groups.filter(({ name }: { name: string }) => name.startsWith('recorded'));
+    expect(recorded).toEqual([expect.objectContaining({ name: 'recorded', tokens: { input: 0, output: 0, cached: 0, reasoning: 0 } })]);
+    expect(recorded[0].runs).toBeGreaterThan(2);
   }, 120_000);
 });

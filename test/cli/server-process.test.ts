@@ -1,5 +1,5 @@
 // Commands with `--server` against a real `retinue serve`, from a folder that has nothing of its own.
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fact } from '../../src/contract/fact.ts';
@@ -184,6 +184,22 @@ describe('commands with --server', { timeout: 60_000 }, () => {
       err: expect.stringContaining('the token is not valid; give the token that `retinue serve` printed'),
     });
     expect(refused.err + refused.out).not.toContain('wrong-token');
+    const file = join(folder, 'token');
+    chmodSync(file, 0o644);
+    const useFile = async (text: string) => {
+      writeFileSync(file, text);
+      return served.run('ps', '--all', '--token-file', 'token');
+    };
+    expect((await useFile(`${token}\r\n`)).err).toContain(`other users can read the token file ${file}; run \`chmod 600 ${file}\``);
+    chmodSync(file, 0o600);
+    for (const text of [token, `\ufeff${token} start me`, `# mine\n ${token} \n`])
+      expect(await useFile(text)).toMatchObject({ code: 0, err: '' });
+    expect(await useFile(' \n')).toMatchObject({ code: 2, err: expect.stringContaining('the token file token has no token; write') });
+    expect(await useFile('tökén')).toMatchObject({ code: 2, err: expect.stringContaining('the token in token is none of a server') });
+    expect(await served.run('ps', '--token-file', 'tokn')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('did you mean `token`?'),
+    });
     const env = { RETINUE_SERVER: served.url() };
     expect((await served.other.run('ps', '--all')).err, 'without a server: this machine').toContain('no runs yet');
     using elsewhere = createPlace({}, { RETINUE_TOKEN: token, ...env });

@@ -14,6 +14,7 @@ import { findFlowFile, listFlowFiles } from '../../src/config/flow-files.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { checkModel, findContextWindow, listModels, saveModel } from '../../src/config/model-choice.ts';
 import { questionsShownAt, saveQuestionsShown } from '../../src/config/question-list.ts';
+import { assertDatabaseReachable, assertRunnable } from '../../src/config/start-check.ts';
 import { addTrust, listTrust, revokeTrust } from '../../src/config/trust.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import { connectToServer } from '../../src/main/connect.ts';
@@ -74,6 +75,7 @@ export interface Cli {
 type RealParts = Pick<
   Io,
   | 'settings'
+  | 'assertRunnable'
   | 'open'
   | 'dialect'
   | 'explain'
@@ -176,6 +178,10 @@ function setEnvironment(env: Record<string, string | undefined>): void {
 function realParts(cwd: string, env: Record<string, string>): RealParts {
   return {
     settings: async (flags) => loadSettings(flags, { cwd, env }),
+    async assertRunnable(settings, { database }) {
+      await assertRunnable(settings, env);
+      if (database) assertDatabaseReachable(settings.db);
+    },
     open: openApi,
     dialect: (name, settings) => loadDialect(name, settings, env),
     externalPrograms: (settings) => listConfiguredPrograms(settings, env),
@@ -265,6 +271,7 @@ export function createTestIo(parts: Partial<Io> = {}): TestIo {
     output: missing('files'),
     assertNotBelowRun: async () => {},
     settings: missing('settings'),
+    assertRunnable: missing('settings'),
     open: missing('database'),
     dialect: missing('dialects'),
     serveMcp: missing('MCP client'),

@@ -72,6 +72,27 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     [['run', 'task', '--budget-usd', 'Infinity'], /--budget-usd/],
     [['run', 'task', '--budget-tokens', '2k'], /--budget-tokens: `2k`/],
     [['run', 'task', '--budget-tokens', '4294967296'], /--budget-tokens/],
+    [['run', 'task', '--label', ''], /--label needs a value, and this one is empty; write --label TEXT, or leave it out/],
+    [['run', 'task', '--label= '], /--label needs a value/],
+    [['run', 'task', '--label', '=x'], /--label: there is a space before `=x`; write --label=x/],
+    [['run', 'task', '--label', 'a', '--label', 'b'], /--label is given twice; give it once/],
+    [['-C', '.', 'ps', '-C', '.'], /--workspace is given twice/],
+    ...(
+      [
+        ...['workspace', 'config', 'db', 'file', 'output-schema', 'add-dir', 'repository', 'agent', 'model', 'dialect', 'host', 'verify'],
+        ...['review', 'budget', 'allow', 'idempotency-key', 'queue', 'server', 'token-file'],
+      ] as const
+    ).map((flag): [string[], RegExp] => [['run', 'task', `--${flag}=`], new RegExp(`--${flag} needs a value, and this one is empty`)]),
+    [['export', 'last', '--output', ''], /--output needs a value/],
+    [['serve', '--tls-key', ''], /--tls-key needs a value/],
+    [['flow', 'run', 'x', '--input', ''], /--input needs a value/],
+    [['flow', 'run', ''], /an argument is empty; usage: retinue flow run/],
+    [['flow', 'list', 'x'], /unexpected argument `x`; usage: retinue flow/],
+    [['eval', ''], /an argument is empty; usage: retinue eval FILE/],
+    [['eval', 'list', 'x'], /unexpected argument `x`; usage: retinue eval/],
+    [['show', ''], /an argument is empty; usage: retinue show ID/],
+    [['message', '', 'hi'], /an argument is empty; usage: retinue message ID/],
+    [['costs', '--by', 'modle'], /--by: unknown group `modle`; did you mean `model`\?/],
     [['wait', 'last', '--timeout', '0'], /--timeout: `0`/],
   ];
   it.each(table)('%j', async (argv, message) => {

@@ -255,7 +255,7 @@ describe('variables and flags', () => {
     const url = 'postgres://me:secret@db.example/runs';
     expect(load({ env: { RETINUE_DB: url } }).db).toMatchObject({ kind: 'server', url, shown: expect.not.stringContaining('secret') });
     expect(load({ env: { RETINUE_DB: '' } }).db.from).toBe('built-in');
-    expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value; it is empty');
+    expect(failure(() => load({ flags: { db: '' } }))).toBe('--db needs a value, and this one is empty');
   });
 
   it.each([

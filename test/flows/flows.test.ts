@@ -140,6 +140,23 @@ describe('a flow', () => {
     expect(whole).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('nested deeper than 400 levels') } });
   });
 
+  it.each([401, 3000, 100_000])('refuses an input and a brief that are nested %d levels deep', async (levels) => {
+    await using retinue = createRetinue({ model: anyModel({ text: 'x' }) });
+    let deep: unknown = 1;
+    for (let i = 0; i < levels; i++) deep = { a: deep };
+    const flow = defineFlow('takes', {}, async (flow) => flow.delegate({ task: 'x', result: { schema: { a: deep } as never } }));
+    const refused = {
+      code: 'invalid_brief',
+      message: expect.stringMatching(/^the input of the flow is nested deeper than 400 levels; make it/),
+    };
+    await expect(retinue.flow(flow, deep as never)).rejects.toMatchObject(refused);
+    const outcome = await (await retinue.flow(flow, {})).outcome;
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('the brief is nested deeper than 400 levels') },
+    });
+  });
+
   it('records half a surrogate pair as a replacement character, and passes that on', async () => {
     await using retinue = createRetinue({ model: anyModel({ text: 'x' }) });
     const flow = defineFlow('halves', null, async (flow) => flow.step('half', () => ({ 'k\ud800': 'a\udc00 😀 \\ud800' })));

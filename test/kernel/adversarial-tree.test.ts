@@ -109,7 +109,7 @@ describe('an idempotency key used twice', () => {
     expect(refused.map((each) => each.status)).toEqual(['rejected', 'rejected']);
     const run = await world.runtime.start(brief);
     await run.outcome;
-    await expect(world.runtime.start(brief)).rejects.toMatchObject({ code: 'invalid_brief', message: expect.stringContaining(run.id) });
+    await expect(world.runtime.start(brief)).rejects.toMatchObject({ code: 'key_conflict', message: expect.stringContaining(run.id) });
     await world[Symbol.asyncDispose]();
   });
 });

@@ -9,9 +9,9 @@ const model = scriptedModel({ runs: [{ times: 'any', steps: [{ hang: 'start' }] 
 const unpriced = new MockLanguageModelV4({ provider: 'mock', modelId: 'unknown' });
 
 const refused: [string, RegExp, (retinue: Retinue) => Promise<unknown>][] = [
-  ['no task', /^task: is missing; it has to be a string$/, (retinue) => retinue.delegate({} as never)],
+  ['no task', /^task: is missing; it must be text$/, (retinue) => retinue.delegate({} as never)],
   ['a misspelt key', /^the brief has an unknown key `tsk`; did you mean `task`\?$/, (retinue) => retinue.delegate({ tsk: 'x' } as never)],
-  ['a value of another type', /^files\.0: has to be a string$/, (retinue) => retinue.delegate({ task: 'x', files: [7] as never })],
+  ['a value of another type', /^files\.0: must be text$/, (retinue) => retinue.delegate({ task: 'x', files: [7] as never })],
   [
     'a number out of range',
     /^limits\.maxTurns: must be at least 1$/,

@@ -22,7 +22,7 @@ describe('createRetinue', () => {
     [{ approveMs: 1000 }, /^usage: `approveMs` has no effect without `approve`/],
     [{ approve: true }, /^usage: `approve`: must be a function/],
     [{ limits: { maxTurns: 0 } }, /^invalid_limit: `limits\.maxTurns`: must be at least 1/],
-    [{ limits: { maxTurn: 3 } }, /^invalid_limit: `limits\.maxTurn`: there is no such key/],
+    [{ limits: { maxTurn: 3 } }, /^invalid_limit: `limits`: has an unknown key `maxTurn`; did you mean `maxTurns`/],
     [{ limits: { timeoutMs: '5m' } }, /^invalid_limit: `limits\.timeoutMs`/],
     [{ prices: { 'a/b': { input: -1, output: 1 } } }, /^usage: `prices\.a\/b\.input`: must be at least 0/],
     [{ prices: { 'a/b': { input: 1 } } }, /^usage: `prices\.a\/b\.output`/],

@@ -146,7 +146,7 @@ it('answers 404 as JSON for an unknown route under /api, and 401 first', async (
   expect((await server.ask('/api/nothing', { token: null })).status).toBe(401);
   const { status, text } = await server.ask('/api/nothing');
   expect([status, text]).toEqual([404, expect.stringContaining('"code":"not_found"')]);
-  expect((await server.ask('/api/runs', { method: 'DELETE' })).status).toBe(404);
+  expect((await server.ask('/api/nothing', { method: 'DELETE' })).status).toBe(404);
 });
 
 it('refuses too many wrong tokens with 429, but never a valid one', async () => {

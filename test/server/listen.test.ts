@@ -1,7 +1,7 @@
 // Where the server listens: interfaces, TLS, tokens from a file.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,7 +87,24 @@ describe('the token file', () => {
     });
   });
 
+  it('may begin with a byte order mark and end without a newline', async () => {
+    expect(await readTokenFile(write(`\ufeff${token('a')}`))).toMatchObject([{ value: token('a') }]);
+  });
+
+  it('is a file: a folder and a pipe are refused at once', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', ['-m', '600', pipe]);
+    mkdirSync(join(folder, 'dir'), { mode: 0o700 });
+    for (const path of [pipe, join(folder, 'dir')])
+      await expect(readTokenFile(path)).rejects.toMatchObject({
+        code: 'usage',
+        message: `the token file ${path} is not a regular file; name the file itself`,
+      });
+  });
+
   it.each([
+    [`${token('ä')} start`, 'line 1: a token has only letters, digits and signs of ASCII'],
+    ['', 'the token file tokens has no token; a line is `TOKEN [read|'],
     ['short', 'line 1: a token has at least 32 characters'],
     [`${token('a')} rule`, 'line 1: unknown role `rule`'],
     ['# nothing\n', 'has no token'],

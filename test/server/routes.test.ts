@@ -45,6 +45,14 @@ it('starts a run and shows it in all forms of the command line', async () => {
   expect(Object.keys(outcome).slice(6, 10)).toEqual(['status', 'success', 'verified', 'summary']);
   const [change] = await get(`/api/runs/${runId}/diff`);
   expect(FileChange.parse(change)).toMatchObject({ path: 'notes.txt', added: 1, removed: 0 });
+  expect((await get(`/api/runs/${runId}/artifacts`)).map((each) => Object.keys(each))[0]).toEqual([
+    'runId',
+    'seq',
+    'kind',
+    'value',
+    'title',
+    'bytes',
+  ]);
   expect(await get(`/api/runs/${runId}/artifacts`)).toEqual([
     expect.objectContaining({ runId, kind: 'path', value: 'notes.txt' }),
     expect.objectContaining({ runId, kind: 'diff', title: 'notes.txt' }),
@@ -107,7 +115,7 @@ it('pages through the facts by position', async () => {
     if (page.length === 0) break;
   }
   expect(read).toEqual(all);
-  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).json()).toEqual(all.slice(0, 2));
+  expect((await server.ask(`/api/runs/${id}/facts?limit=2&after=unknown`)).status).toBe(400);
   expect((await server.ask('/api/position')).json()).toEqual({ position: all.at(-1)?.position });
 });
 

@@ -2,7 +2,7 @@
 // `checkArgs` then checks the flags against those of one command. Node's own error messages are not used: they suggest no alternative.
 import { parseArgs } from 'node:util';
 import { RetinueError } from '../../contract/error.ts';
-import { unknownNameMessage } from '../../text/suggest.ts';
+import { clipName, unknownNameMessage } from '../../text/suggest.ts';
 
 export interface Flag {
   name: string;
@@ -12,6 +12,8 @@ export interface Flag {
   /** May be given without a value, so a value is written as `--name=value`. */
   isOptional?: boolean;
   repeatable?: boolean;
+  /** An empty value means something, such as no tools. */
+  mayBeEmpty?: boolean;
   help: string;
 }
 
@@ -26,7 +28,6 @@ export interface Args {
   /** In the order written. */
   given: { name: string; value: string }[];
   has(name: string): boolean;
-  /** The last one counts. */
   value(name: string): string | undefined;
   values(name: string): string[];
 }
@@ -62,13 +63,15 @@ export function checkArgs(parsed: Argument[], flags: Flag[]): Args {
     }
     const flag = flags.find(({ name }) => name === argument.name);
     if (!flag) throw unknownFlagError(argument.raw, flags);
+    if (flag.value && !flag.repeatable && given.some(({ name }) => name === flag.name))
+      throw new RetinueError('usage', `--${flag.name} is given twice; give it once`);
     given.push({ name: flag.name, value: checkValue(flag, argument, flags) });
   }
   return {
     positionals,
     given,
     has: (name) => given.some((flag) => flag.name === name),
-    value: (name) => given.findLast((flag) => flag.name === name)?.value,
+    value: (name) => given.find((flag) => flag.name === name)?.value,
     values: (name) => given.filter((flag) => flag.name === name).map((flag) => flag.value),
   };
 }
@@ -83,6 +86,11 @@ function checkValue(flag: Flag, { value, hasInlineValue }: Extract<Argument, { k
   // `--timeout --json` forgot the value. `--timeout -5` has a wrong one, which its own check rejects.
   const isNextFlag = !hasInlineValue && value !== undefined && (value.startsWith('--') || flags.some(({ short }) => `-${short}` === value));
   if (value === undefined || isNextFlag) throw new RetinueError('usage', `${written} needs a value: ${written} ${flag.value}`);
+  if (value.trim() === '' && !flag.mayBeEmpty)
+    throw new RetinueError('usage', `${written} needs a value, and this one is empty; write ${written} ${flag.value}, or leave it out`);
+  // `--label =x` is `--label=x` with a space too many.
+  if (!hasInlineValue && /^=[^=\s]\S*$/.test(value))
+    throw new RetinueError('usage', `${written}: there is a space before \`${clipName(value)}\`; write ${written}${clipName(value)}`);
   return value;
 }
 

@@ -1,5 +1,6 @@
 import type { Api } from '../../api/api.ts';
 import { type AcpEditor, acpEditors } from '../../config/acp-install/editors.ts';
+import type { Settings } from '../../config/settings.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
 import { sanitizeText } from '../../text/terminal.ts';
@@ -69,6 +70,9 @@ async function serve(args: Args, io: Io): Promise<number> {
   const misplaced = installFlags.find(({ name }) => args.has(name));
   if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue acp install EDITOR\``);
   await io.assertNotBelowRun();
+  const flags = runSettings(args);
+  // The folder of a session may have other settings; those of the user and the flags are the same.
+  await io.assertRunnable(await io.settings(flags), { database: flags.db !== undefined });
   return serveUntilClosed(io, (ending) => io.serveAcp({ ...createService(args, withoutRepeatedMessages(io)), ...ending }));
 }
 
@@ -83,6 +87,7 @@ function createService(args: Args, io: Io): Pick<AcpService, 'defaults' | 'openW
         flags: { ...flags, workspace: folder, isClientFolder: true, ...(addDirs.length === 0 ? {} : { addDirs }) },
         agents: { chosen: agent },
       });
+      if (agent !== undefined) assertAgentKnown(agent, settings);
       const warn = (message: string) => warnAboutDatabase(io, message);
       return {
         path: settings.workspace,
@@ -105,6 +110,11 @@ function createService(args: Args, io: Io): Pick<AcpService, 'defaults' | 'openW
         read: async (work) => io.workspaces.read(database, work).catch(() => null),
       })),
   };
+}
+
+function assertAgentKnown(agent: string, settings: Settings): void {
+  const names = settings.agents().list.map(({ name }) => name);
+  if (!names.includes(agent)) throw new RetinueError('unknown_agent', `--agent: ${unknownNameMessage('agent', agent, names)}`);
 }
 
 async function useAndClose<T>(api: Api, work: (api: Api) => Promise<T>): Promise<T> {

@@ -14,7 +14,7 @@ export const cancelCommand: Command = {
   usage: 'ID… [--reason TEXT] [flags]',
   summary: 'cancel runs and all their descendants',
   about: 'Returns when the request is recorded; use `retinue wait` to wait for the end. A run without a process is ended by this command.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags, ...serverFlags],
+  flags: [{ name: 'reason', value: 'TEXT', mayBeEmpty: true, help: 'the reason to record' }, jsonFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue cancel last --reason "wrong branch"', 'the newest run']],
   exitCodes: 'command',

@@ -85,6 +85,8 @@ async function run(args: Args, io: Io): Promise<number> {
   const [first, second] = args.positionals as [string, string | undefined];
   if (first === 'list' && second === undefined) return list(args, io);
   if (first === 'show') return show(args, io, second);
+  if (first === 'list' && second !== undefined)
+    throw new RetinueError('usage', `unexpected argument \`${second}\`; usage: retinue eval ${usage}`);
   if (second !== undefined) throw new RetinueError('usage', `an eval is one file; usage: retinue eval ${usage}`);
   return start(first, args, io);
 }

@@ -78,6 +78,7 @@ export const flowCommand: Command = {
 async function run(args: Args, io: Io): Promise<number> {
   const [action, given] = args.positionals;
   if (action === 'list' && given === undefined) return list(args, io);
+  if (action === 'list') throw new RetinueError('usage', `unexpected argument \`${given}\`; usage: retinue flow ${usage}`);
   if (action !== 'run')
     throw new RetinueError('usage', `${unknownNameMessage('action', String(action), ['run', 'list'])}; usage: retinue flow ${usage}`);
   if (given === undefined) throw new RetinueError('usage', `name a file or a flow of .retinue/flows; usage: retinue flow ${usage}`);

@@ -96,11 +96,12 @@ async function serveHttp(args: Args, io: Io): Promise<number> {
     otherWorkspaces: 'never',
   };
   const session = { flags: { ...flags, limits: {} }, drive: true, agents: { chosen: undefined }, askMs: mcp.askMs };
-  return withLocalApi(io, session, (api, settings) =>
-    serveUntilStopped(io, { api, settings, request }, (server) =>
+  return withLocalApi(io, session, async (api, settings) => {
+    await io.assertRunnable(settings, { database: false });
+    return serveUntilStopped(io, { api, settings, request }, (server) =>
       io.out(args.has('json') ? `${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n` : describeHttp(server)),
-    ),
-  );
+    );
+  });
 }
 
 function describeHttp({ url, token, link }: RunningServer): string {
@@ -123,7 +124,10 @@ async function serve(args: Args, io: Io): Promise<number> {
   const dialectName = args.value('dialect');
   const host = parseHost(args);
   const queue = await parseMcpQueue(args, io, flags);
-  const dialect = await io.dialect(dialectName, await io.settings(flags));
+  const settings = await io.settings(flags);
+  // A client may name another folder, with a database of its own.
+  await io.assertRunnable(settings, { database: flags.workspace !== undefined || flags.db !== undefined });
+  const dialect = await io.dialect(dialectName, settings);
   const quietIo = withoutRepeatedMessages(io);
   return serveUntilClosed(io, (ending) =>
     io.serveMcp({

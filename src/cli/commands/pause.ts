@@ -14,7 +14,7 @@ export const pauseCommand: Command = {
   summary: 'pause runs and their children before their next step',
   about:
     'Calls that are running finish first; the command returns when nothing of the runs is running. Ctrl-C stops waiting for that; the request stays. Continue a run with `retinue resume ID` or `retinue message ID TEXT`. Its time limit keeps counting.',
-  flags: [{ name: 'reason', value: 'TEXT', help: 'the reason to record' }, jsonFlag, ...writingFlags, ...serverFlags],
+  flags: [{ name: 'reason', value: 'TEXT', mayBeEmpty: true, help: 'the reason to record' }, jsonFlag, ...writingFlags, ...serverFlags],
   positionals: { min: 1, max: unlimited },
   examples: [['retinue pause last', 'then look at it, and continue with `retinue resume last`']],
   exitCodes: 'command',

@@ -82,12 +82,13 @@ async function run(args: Args, io: Io): Promise<number> {
     host: undefined,
     queue: await parseMcpQueue(args, io, session.flags),
   };
-  return withLocalApi(io, session, (api, settings) =>
-    serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {
+  return withLocalApi(io, session, async (api, settings) => {
+    await io.assertRunnable(settings, { database: false });
+    return serveUntilStopped(io, { api, settings, request: { ...request, mcp } }, (server) => {
       if (args.has('json')) io.out(`${JSON.stringify({ url: server.url, token: server.token, link: server.link })}\n`);
       else io.out(describeServer(server, settings));
-    }),
-  );
+    });
+  });
 }
 
 export function parsePort(args: Args): number {

@@ -1,8 +1,8 @@
 // `run --queue`: leaves a run to a worker, and shows it here unless it is detached.
 import type { Api } from '../../api/api.ts';
 import type { Settings } from '../../config/settings.ts';
-import { completeOutcome } from '../../contract/complete-outcome.ts';
 import { shortId } from '../../views/format.ts';
+import { outcomeToJson } from '../../views/json.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
 import { exitCodes } from '../errors.ts';
 import type { Io } from '../io.ts';
@@ -61,7 +61,7 @@ export async function followQueuedRun(
   const { outcomes, stopped } = await waiting.finally(() => progress.end(null));
   const [outcome] = outcomes;
   if (outcome) {
-    if (mode.json) printJson(io, completeOutcome(outcome));
+    if (mode.json) printJson(io, outcomeToJson(outcome));
     else printOutcomes(io, [outcome], { json: false, progress });
     return exitCodes[outcome.status];
   }

@@ -1,10 +1,10 @@
 // Starts a run, shows its progress, asks its questions and prints its outcome: the common part of `run`, `fork`, `message` and others.
 import type { Api, RemoteServer, RunHandle } from '../../api/api.ts';
-import { completeOutcome } from '../../contract/complete-outcome.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine, sanitizeText, stringifySafely } from '../../text/terminal.ts';
 import { describeOutcome } from '../../views/describe-fact.ts';
 import { describeDeadline, shortId } from '../../views/format.ts';
+import { outcomeToJson } from '../../views/json.ts';
 import { paint, statusStyle } from '../../views/style.ts';
 import type { TreeCount } from '../../views/tree-counter.ts';
 import type { OutputMode } from '../args/settings-flags.ts';
@@ -81,7 +81,7 @@ interface PrintOptions extends OutputMode {
 }
 
 function printOutcome(io: Io, outcome: Outcome, { json, stream, count, server }: PrintOptions): void {
-  if (json) printJson(io, completeOutcome(outcome));
+  if (json) printJson(io, outcomeToJson(outcome));
   else if (!stream) io.out(outcomeToText(outcome));
   const line = `${sanitizeLine(describeOutcome(outcome, count))} · run ${shortId(outcome.runId)}`;
   const details = `retinue show ${shortId(outcome.runId)}${server === undefined ? '' : ` --server ${server.url}`}`;

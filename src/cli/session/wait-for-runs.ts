@@ -1,9 +1,9 @@
 // Waits for runs of other processes and shows what they do meanwhile: `wait`, and `resume` of runs that have a process.
 import type { Api } from '../../api/api.ts';
-import { completeOutcome } from '../../contract/complete-outcome.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { formatOutcomeLine } from '../../views/describe-fact.ts';
+import { outcomeToJson } from '../../views/json.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../output/print-json.ts';
 import type { Progress } from '../progress/progress.ts';
@@ -72,7 +72,7 @@ export function printOutcomes(io: Io, outcomes: (Outcome | null)[], { json, prog
   if (json) {
     printJson(
       io,
-      outcomes.map((outcome) => outcome && completeOutcome(outcome)),
+      outcomes.map((outcome) => outcome && outcomeToJson(outcome)),
     );
     return;
   }

@@ -2,19 +2,18 @@
 import { z } from 'zod';
 import type { RunDetail, RunView } from '../../api/api.ts';
 import { Artifact } from '../../contract/artifact.ts';
-import { completeOutcome } from '../../contract/complete-outcome.ts';
 import type { ErasedFact, StoredFact } from '../../contract/fact.ts';
 import { FactJson, FileChange, RunDetailJson } from '../../contract/http.ts';
 import { Outcome } from '../../contract/outcome.ts';
 import { CostRow, RunView as RunViewSchema, SearchHit, TreeList, TreeSnapshot, type TreeView } from '../../contract/view.ts';
-import { factToJson, runDetailToJson, runToJson } from '../../views/json.ts';
+import { artifactToJson, factToJson, outcomeToJson, runDetailToJson, runToJson } from '../../views/json.ts';
 import type { ServerOptions } from '../options.ts';
 import { type App, addRoute, type FindApi, queryFlag } from '../route.ts';
 
 const maxListed = 10_000;
-const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
+const limit = (max: number) => z.coerce.number('must be a whole number').int().min(1).max(max).optional();
 /** Not so short that it would cut names, ids and hashes. */
-const cutLength = z.coerce.number().int().min(100).max(1_000_000).optional();
+const cutLength = z.coerce.number('must be a whole number').int().min(100).max(1_000_000).optional();
 const cursor = z.string().max(200).optional();
 
 export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pick<ServerOptions, 'findToolProcess'>): void {
@@ -77,7 +76,7 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     response: Outcome.nullable(),
     run: async ({ api, id }) => {
       const { outcome } = await api.show(id);
-      return outcome && completeOutcome(outcome);
+      return outcome && outcomeToJson(outcome);
     },
   });
   addRoute(app, findApi, {
@@ -87,7 +86,9 @@ export function addRunRoutes(app: App, findApi: FindApi, { findToolProcess }: Pi
     response: z.array(Artifact.extend({ runId: z.string(), seq: z.int() })),
     run: async ({ api, id, query: { tree } }) =>
       (await api.logs(id, { tree })).flatMap((fact) =>
-        'erased' in fact || fact.type !== 'artifact.recorded' ? [] : [{ runId: fact.runId, seq: fact.seq, ...fact.data.artifact }],
+        'erased' in fact || fact.type !== 'artifact.recorded'
+          ? []
+          : [{ runId: fact.runId, seq: fact.seq, ...artifactToJson(fact.data.artifact) }],
       ),
   });
   addRoute(app, findApi, {
