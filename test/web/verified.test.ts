@@ -26,7 +26,10 @@ it('shows whether a run is verified, and what has checked it', async () => {
     const broken = await open({ task: 'break it', checks: [{ command: 'false' }] });
     await broken.getByText('not verified', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Tree', exact: true }).click();
-    await page.getByRole('row').getByText(/^failed, not verified: an acceptance check failed/).waitFor();
+    await page
+      .getByRole('row')
+      .getByText(/^failed, not verified: an acceptance check failed/)
+      .waitFor();
     const said = await open({ task: 'say it' });
     await said.getByText('claimed', { exact: true }).waitFor();
     expect(await said.getByRole('list', { name: 'Checks' }).count()).toBe(0);

@@ -112,10 +112,3 @@ export function stepTitle({ segment, call, kind }: PathStep): string {
 export function formatSpan(ms: number): string {
   return ms >= 1_000 && ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)}s` : formatDuration(ms);
 }
-
-/** A share of the whole, for people: `<1%`, `37%`. */
-export function formatShare(part: number, whole: number): string {
-  if (whole <= 0 || part <= 0) return '0%';
-  const percent = (part / whole) * 100;
-  return percent < 1 ? '<1%' : `${Math.round(percent)}%`;
-}
