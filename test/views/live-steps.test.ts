@@ -1,10 +1,12 @@
-// The steps of a real flow as rows of its tree, and as items of its conversation.
+// The steps of a real flow as rows of its tree, as items of its conversation, and in its timeline.
 import { expect, it } from 'vitest';
 import { defineFlow } from '../../src/main/flow.ts';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { applyToConversation, type CallItem, createConversation } from '../../src/views/conversation.ts';
 import { applyEvent, createLiveState } from '../../src/views/live-state.ts';
+import { applyToTimeline, createTimeline, type Lane, laneSegments } from '../../src/views/timeline.ts';
 import { listRows, toggleFold } from '../../src/views/tree-rows.ts';
+import { segmentTitle } from '../../web/src/timeline/describe.ts';
 import { anyModel } from '../flows/support.ts';
 
 const flow = defineFlow('everything', null, async (flow) => {
@@ -98,4 +100,22 @@ it('shows completed steps that follow each other as one row that unfolds, and wh
   expect(texts()).toHaveLength(6);
   await retinue.api.cancel([run.id], 'the test is over');
   await run.outcome;
+});
+
+it('shows steps, questions and sleeps of a flow in its timeline', async () => {
+  const release = defineFlow('release', null, async (flow) => {
+    await flow.step('build', () => new Promise((done) => setTimeout(done, 30, 1)));
+    await flow.step('upload', () => Promise.reject(new Error('no network'))).catch(() => null);
+    await flow.sleep(40);
+    await flow.ask('Publish?', { timeoutMs: 40 });
+  });
+  await using retinue = createRetinue({ model: anyModel({ text: 'fine' }), store: createMemoryStore() });
+  const run = await retinue.flow(release, null);
+  await run.outcome;
+  const timeline = createTimeline();
+  for (const fact of await retinue.api.logs(run.id, { tree: true })) if ('data' in fact) applyToTimeline(timeline, fact);
+  const lane = timeline.lanes.get(run.id) as Lane;
+  const titles = laneSegments(lane, { now: timeline.lastAt, isDriven: false, lastAt: timeline.lastAt }).map(segmentTitle);
+  for (const title of ['step build', 'Idle: sleep 40ms', 'Waiting for an answer: Publish?']) expect(titles).toContain(title);
+  expect(lane.marks).toMatchObject([{ kind: 'failure', text: 'step upload: no network' }]);
 });
