@@ -85,6 +85,11 @@ function needsApproval({ questions }: LiveRun, status: ShownStatus): boolean {
   return questions > 0 && status === 'waiting';
 }
 
+/** Null if a price is unknown. What has used no tokens has cost nothing. */
+export function knownCost({ costUsd, tokens }: LiveRun): number | null {
+  return costUsd ?? (tokens === 0 ? 0 : null);
+}
+
 /** `completed, verified`: how it ended, and what its acceptance checks say. */
 export function endText({ status, verified = null }: LiveRun): string {
   const word = verifiedWord({ verified });

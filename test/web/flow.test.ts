@@ -1,5 +1,6 @@
 // A flow in the dashboard: its steps in the tree, what it waits for, and the answer to its question.
 import { expect, it } from 'vitest';
+import { findBarriers } from './support/axe.ts';
 import { withDashboard } from './support/dashboard.ts';
 import { useBrowser } from './support/use-browser.ts';
 
@@ -31,6 +32,9 @@ it('shows steps in groups, what a flow waits for, and its question', { timeout: 
       .waitFor();
     await row('publish').getByText('asks: Publish to all customers?').waitFor();
     await row('publish').getByText('1 failed').waitFor();
+    // Nothing has been spent, which is not the same as an unknown price.
+    expect(await page.getByRole('main').innerText()).toMatch(/Cost\s+\$0/);
+    expect(await findBarriers(page)).toEqual([]);
     // Completed steps are one row, and a click or an arrow key unfolds it.
     expect(await page.getByText('convert chapter 1', { exact: true }).count()).toBe(0);
     await row('6 steps').getByTitle('completed').last().click();
@@ -43,6 +47,7 @@ it('shows steps in groups, what a flow waits for, and its question', { timeout: 
     await page.getByRole('link', { name: /^Approvals/ }).click();
     const card = page.getByRole('article', { name: 'the flow “publish” asks' });
     await card.getByText('Publish to all customers?', { exact: true }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
     expect(await card.getByRole('button').allInnerTexts()).toEqual(['Approve', 'Refuse…']);
     expect(await card.innerText()).toMatch(/step \d+, asked/);
     await expect

@@ -119,6 +119,9 @@ function chooseTab(ui: Ui, tab: Tab): void {
   ui.scroll = tab === 'conversation' || tab === 'log' ? 'end' : 0;
 }
 
+/** Keys that act on a run. */
+const runKeys = ['n', 'p', 'u', 'd', 'c', 'C', 'm', 'P'];
+
 function pressAnywhere(key: Key, deps: PageDeps): void {
   const { ui, source, actions, notify } = deps;
   if (key === '?') {
@@ -132,7 +135,10 @@ function pressAnywhere(key: Key, deps: PageDeps): void {
     return;
   }
   const run = source.state.runs.get(ui.selected ?? '');
-  if (!run) return;
+  if (!run) {
+    if (ui.selected !== null && runKeys.includes(key)) notify('this is a step of a flow; ← goes to its flow', null);
+    return;
+  }
   if (key === 'n' || key === 'p') goToSibling(run, key === 'n' ? 1 : -1, deps);
   else if (key === 'u') goToParent(run, deps);
   else if (key === 'd') goToChild(run, deps);

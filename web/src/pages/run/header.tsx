@@ -3,7 +3,7 @@ import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatEffort } from '../../../../src/text/effort.ts';
 import { formatDuration, shortId } from '../../../../src/views/format.ts';
-import { displayName, hasProblems, problemsText, runTrust } from '../../../../src/views/run-row.ts';
+import { displayName, hasProblems, knownCost, problemsText, runTrust } from '../../../../src/views/run-row.ts';
 import { shownStatus } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
 import { toTarget } from '../../actions/target.ts';
@@ -119,7 +119,7 @@ function RunTotals({ run, now }: { run: LiveRun; now: ReactNode }): ReactNode {
         <Tokens value={run.tokens} />
       </Total>
       <Total label={run.children.length > 0 ? 'Cost with children' : 'Cost'}>
-        <Money usd={run.costUsd} />
+        <Money usd={knownCost(run)} />
       </Total>
       <Total label="Time">
         <Duration from={run.startedAt} to={run.endedAt} />

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatDuration, shortId } from '../../../../src/views/format.ts';
-import { displayName, hasProblems, runTrust } from '../../../../src/views/run-row.ts';
+import { displayName, hasProblems, knownCost, runTrust } from '../../../../src/views/run-row.ts';
 import { shownStatus } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
 import { toTarget } from '../../actions/target.ts';
@@ -124,7 +124,7 @@ function TreeTotals({ tree: { state }, root }: { tree: LiveTree; root: LiveRun }
         <Tokens value={root.tokens} />
       </Total>
       <Total label="Cost">
-        <Money usd={root.costUsd} />
+        <Money usd={knownCost(root)} />
       </Total>
       <Total label="Time">
         <Duration from={root.startedAt} to={root.endedAt} />
@@ -140,7 +140,7 @@ function TreeTotals({ tree: { state }, root }: { tree: LiveTree; root: LiveRun }
       {questions > 0 && (
         <Total label="Waiting for you">
           <Link to="/approvals" className="tone-warning tone-text">
-            {questions}, answer
+            {questions}, {root.kind === 'flow' ? 'answer' : 'review'}
           </Link>
         </Total>
       )}
