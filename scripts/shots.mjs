@@ -18,7 +18,7 @@ const payments = runs.find(({ name }) => name === 'payments');
 /** Address, height, and what must be visible. */
 const pages = {
   tree: [`/trees/${story.runId}`, 620, 'licences'],
-  timeline: [`/trees/${story.runId}/timeline`, 590, 'licences'],
+  timeline: [`/trees/${story.runId}/timeline`, 625, 'licences'],
   run: [`/runs/${payments.id}`, 760, 'idempotency key'],
 };
 
