@@ -18,9 +18,15 @@ const payments = runs.find(({ name }) => name === 'payments');
 /** Address, height, and what must be visible. */
 const pages = {
   tree: [`/trees/${story.runId}`, 620, 'licences'],
-  timeline: [`/trees/${story.runId}/timeline`, 590, 'licences'],
+  timeline: [`/trees/${story.runId}/timeline`, 625, 'licences'],
   run: [`/runs/${payments.id}`, 760, 'idempotency key'],
 };
+
+// First, while one run still writes.
+const screen = await captureTerminal(`${process.execPath} ${program} top`, {
+  ...{ columns: 110, rows: 19, folder: story.folder, env: story.env },
+  isReady: (text) => text.includes('licences') && text.includes('writing'),
+});
 
 for (const colorScheme of ['light', 'dark']) {
   const context = await launched.browser.newContext({ viewport: { width: 1200, height: 800 }, deviceScaleFactor: 1.25, colorScheme });
@@ -36,10 +42,6 @@ for (const colorScheme of ['light', 'dark']) {
   await context.close();
 }
 
-const screen = await captureTerminal(`${process.execPath} ${program} top`, {
-  ...{ columns: 110, rows: 14, folder: story.folder, env: story.env },
-  isReady: (text) => text.includes('licences') && text.includes('writing'),
-});
 for (const scheme of ['light', 'dark']) {
   const page = await launched.browser.newPage({ deviceScaleFactor: 1.5, viewport: { width: 1200, height: 800 } });
   await page.setContent(terminalPage(screen, scheme, 'retinue top'));

@@ -38,7 +38,9 @@ export async function serveStory(): Promise<Story> {
     ...{ ANTHROPIC_API_KEY: 'not-used', ANTHROPIC_BASE_URL: provider.url, RETINUE_MODEL: 'anthropic/claude-sonnet-4-5' },
   };
   const server = spawn(process.execPath, [program, 'serve', '--json'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const stop = new AbortController();
   const dispose = async () => {
+    stop.abort();
     server.kill('SIGKILL');
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     await provider.close();
@@ -47,6 +49,8 @@ export async function serveStory(): Promise<Story> {
   try {
     const { url, token, link } = JSON.parse(await readLine(server)) as { url: string; token: string; link: string };
     const client = createClient({ url, token });
+    // Models stream only while somebody reads.
+    void readEvents(client, stop.signal);
     const { runId } = await client.start(brief);
     await waitForEnd(client, runId);
     return { link, url, runId, client, folder, env, [Symbol.asyncDispose]: dispose };
@@ -77,6 +81,14 @@ async function waitForEnd(client: Client, runId: string): Promise<void> {
     const ended = runs.find((run) => run.endedAt !== null && !finalStates[run.name]?.includes(run.status));
     if (ended) throw new Error(`${ended.name} ended: ${ended.status} ${ended.activity}`);
     await sleep(250);
+  }
+}
+
+async function readEvents(client: Client, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _ of client.events({ signal }));
+  } catch {
+    // The story is over.
   }
 }
 

@@ -144,6 +144,8 @@ export const LiveStep = z.object({
   problem: z.string(),
   childId: RunId.nullable(),
   startedAt: z.number(),
+  /** When a sleep ends. */
+  until: z.number().optional(),
   endedAt: z.number().nullable(),
 });
 export type LiveStep = z.infer<typeof LiveStep>;
@@ -181,6 +183,8 @@ export const LiveRun = z.object({
   costUsd: z.number().nullable(),
   /** Calls that did not work, of the run itself. */
   problems: z.object({ failed: z.int(), denied: z.int() }),
+  /** Whether its acceptance checks have passed; null before its end, and without checks. Older servers leave it out. */
+  verified: z.boolean().nullable().optional(),
   /** Sources outside this machine that it has read: `web`, `mcp`. */
   taint: z.array(z.string()),
   /** Of a paused run: its pause ends at a known time. */

@@ -3,6 +3,7 @@ import type { FactData } from '../contract/fact.ts';
 import type { Decision } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { Outcome } from '../contract/outcome.ts';
+import type { SummaryTracker } from './summary-tracker.ts';
 
 /** A tool call from its request to its result. */
 export interface CallItem {
@@ -48,6 +49,8 @@ export interface NoteItem {
   /** Who or what it comes from; empty if that is clear. */
   from: string;
   text: string;
+  /** Of a compaction: input tokens of the call that summarised the conversation and of the next call; null while unknown. */
+  compaction?: { before: number | null; after: number | null };
 }
 
 export interface EndItem {
@@ -69,4 +72,5 @@ export interface Conversation {
   askedAt: string | null;
   turn: number;
   calls: Map<string, CallItem>;
+  summaries: SummaryTracker;
 }

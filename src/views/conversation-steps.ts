@@ -2,6 +2,7 @@
 import type { Fact, FactData } from '../contract/fact.ts';
 import type { CallItem, Conversation } from './conversation-items.ts';
 import { callKey } from './describe-call.ts';
+import { nameSleep } from './live-steps.ts';
 
 type StepFact = Extract<Fact, { type: 'step.started' | 'step.finished' | 'check.started' | 'check.finished' }>;
 
@@ -32,7 +33,12 @@ export function applyStep(conversation: Conversation, fact: StepFact): void {
     case 'step.started': {
       const { step, kind, name, at: line } = fact.data;
       if (kind === 'log') conversation.items.push({ kind: 'log', seq, at, from: line, text: name });
-      else add(callKey({ turn: step, index: 0 }), { tool: kind, arguments: { task: name, at: line } }, flowOwner);
+      else
+        add(
+          callKey({ turn: step, index: 0 }),
+          { tool: kind, arguments: { task: kind === 'sleep' ? nameSleep(name).slice('sleep '.length) : name, at: line } },
+          flowOwner,
+        );
       return;
     }
     case 'step.finished': {

@@ -5,11 +5,13 @@ import type { Fact, FactData } from '../contract/fact.ts';
 import type { CallItem, Conversation, NoteItem } from './conversation-items.ts';
 import { answerQuestion, applyStep, checkKey, endDelegation } from './conversation-steps.ts';
 import { callKey } from './describe-call.ts';
+import { formatCount } from './format.ts';
+import { createSummaryTracker } from './summary-tracker.ts';
 
 export type { AnswerItem, CallItem, Conversation, ConversationItem, EndItem, NoteItem } from './conversation-items.ts';
 
 export function createConversation(): Conversation {
-  return { items: [], streaming: null, isCompacting: false, askedAt: null, turn: 0, calls: new Map() };
+  return { items: [], streaming: null, isCompacting: false, askedAt: null, turn: 0, calls: new Map(), summaries: createSummaryTracker() };
 }
 
 /** A streamed answer is kept up to this length; the recorded one replaces it. */
@@ -31,6 +33,8 @@ function addDelta(conversation: Conversation, { turn, kind, text }: Delta): void
 function addFact(conversation: Conversation, fact: Fact): void {
   const { seq, at } = fact;
   const note = (kind: NoteItem['kind'], text: string, from = '') => conversation.items.push({ kind, seq, at, from, text });
+  const unused = conversation.summaries.add(fact);
+  if (unused !== '') note('context', unused);
   switch (fact.type) {
     case 'run.started':
       if (fact.data.first !== null) note('prompt', fact.data.first);
@@ -44,7 +48,10 @@ function addFact(conversation: Conversation, fact: Fact): void {
       return;
     case 'model.failed':
       Object.assign(conversation, { askedAt: null, streaming: null });
-      note('failure', `${fact.data.error.code}: ${fact.data.error.message}${fact.data.again ? ' (retrying)' : ''}`);
+      note(
+        'failure',
+        `${conversation.isCompacting ? 'compaction: ' : ''}${fact.data.error.code}: ${fact.data.error.message}${fact.data.again ? ' (retrying)' : ''}`,
+      );
       return;
     case 'model.nudged':
       note('nudge', fact.data.text, fact.data.reason);
@@ -94,7 +101,10 @@ function addFact(conversation: Conversation, fact: Fact): void {
       note('context', `${fact.data.calls.length} old tool results are no longer sent to the model`);
       return;
     case 'context.compacted':
-      note('context', fact.data.summary, 'summary of the conversation so far');
+      conversation.items.push({
+        ...{ kind: 'context', seq, at, from: '', text: fact.data.summary },
+        compaction: { before: fact.data.usage?.input ?? null, after: null },
+      });
       return;
     case 'cancel.asked':
       note('cancel', fact.data.reason, fact.data.by);
@@ -115,7 +125,12 @@ function addFact(conversation: Conversation, fact: Fact): void {
 }
 
 function addAnswer(conversation: Conversation, { seq, at, data }: Extract<Fact, { type: 'model.answered' }>): void {
-  const { askedAt } = conversation;
+  const { askedAt, items } = conversation;
+  const index = items.findLastIndex((item) => item.kind === 'answer' || (item.kind === 'context' && item.compaction !== undefined));
+  const last = items[index];
+  // A new object, so that whoever has shown the item shows it again.
+  if (last?.kind === 'context' && last.compaction)
+    items[index] = { ...last, compaction: { before: last.compaction.before, after: data.usage.input } };
   const join = (type: 'text' | 'reasoning') => data.content.flatMap((part) => (part.type === type ? [part.text] : [])).join('\n\n');
   conversation.items.push({
     kind: 'answer',
@@ -164,4 +179,11 @@ function addChild(
   const item = key === null ? undefined : conversation.calls.get(key);
   if (item) item.children.push({ id: childId, label, agent, outcome: null });
   else note([childId.slice(0, 8), agent ?? '', label ?? ''].filter((part) => part !== '').join(' · '));
+}
+
+/** `2.2k → 852 tokens`; empty for anything but a compaction. */
+export function describeCompaction({ compaction }: NoteItem): string {
+  if (!compaction || compaction.before === null) return '';
+  const { before, after } = compaction;
+  return after === null ? `${formatCount(before)} tokens before` : `${formatCount(before)} → ${formatCount(after)} tokens`;
 }

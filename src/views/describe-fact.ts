@@ -10,6 +10,7 @@ import { verifiedWord } from '../text/verified.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatCost, formatCount, formatDuration, formatPlural, formatStatus, shortId, totalTokens } from './format.ts';
 import { paint, statusStyle } from './style.ts';
+import { createSummaryTracker } from './summary-tracker.ts';
 import { createTreeCounter, describeProblems, describeTurns, type TreeCount, type TreeCounter } from './tree-counter.ts';
 
 /** Call it with the facts in order: calls and checks are remembered until their results, compactions until the next answer, and turns are counted. */
@@ -37,29 +38,6 @@ export function createFactDescriber(): (fact: Fact) => string {
     if (fact.type === 'model.answered') compactedFrom.delete(fact.runId);
     if (fact.type === 'context.compacted' && fact.data.usage) compactedFrom.set(fact.runId, fact.data.usage.input);
     return sanitizeLine(join(summaries.add(fact), text));
-  };
-}
-
-/** Says with the next fact of a run that its summary was not used: the log has no fact of its own for that. */
-function createSummaryTracker(): { add(fact: Fact): string } {
-  const asked = new Set<string>();
-  /** Runs whose last fact is a summary, and whether it has text. */
-  const hasText = new Map<string, boolean>();
-  return {
-    add(fact) {
-      const { runId } = fact;
-      const wasText = hasText.get(runId);
-      hasText.delete(runId);
-      if (fact.type === 'model.asked' && fact.data.purpose === 'compact') asked.add(runId);
-      else if (fact.type === 'model.asked' || fact.type === 'model.failed') asked.delete(runId);
-      if (fact.type === 'model.answered' && asked.delete(runId))
-        hasText.set(
-          runId,
-          fact.data.content.some((part) => part.type === 'text' && part.text !== ''),
-        );
-      if (wasText === undefined || fact.type === 'context.compacted') return '';
-      return wasText ? 'the summary saved too little, so it was not used' : 'the summary was empty, so it was not used';
-    },
   };
 }
 

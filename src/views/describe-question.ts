@@ -14,7 +14,7 @@ const maxSubjects = 50;
 const maxSubjectChars = 200;
 
 /** A flow asks in its own words; no rule requires it. */
-export function isFlowQuestion({ decision }: Pick<Question, 'decision'>): boolean {
+export function isFlowQuestion({ decision }: { decision: Pick<Question['decision'], 'rule' | 'owner'> }): boolean {
   return decision.rule === null && decision.owner === flowOwner;
 }
 

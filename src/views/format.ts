@@ -53,6 +53,13 @@ export function formatCount(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
+/** `97 %`. A share that is neither nothing nor everything is never shown as that. */
+export function formatShare(part: number, whole: number): string {
+  const percent = whole === 0 ? 0 : (100 * part) / whole;
+  if (percent > 0 && percent < 1) return '<1 %';
+  return `${percent < 100 ? Math.min(99, Math.round(percent)) : 100} %`;
+}
+
 export function totalTokens(tokens: Tokens): number {
   return tokens.input + tokens.output;
 }

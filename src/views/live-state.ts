@@ -1,11 +1,11 @@
 // What each run of a tree is doing, folded from events for the live display. Knows neither clock nor terminal.
 import type { Delta } from '../contract/delta.ts';
-import type { Fact, FactOf, Purpose } from '../contract/fact.ts';
+import type { Fact, FactData, FactOf, Purpose } from '../contract/fact.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import type { LiveRun, TreeSnapshot } from '../contract/view.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
-import { applyToSteps } from './live-steps.ts';
+import { applyToSteps, nameSleep } from './live-steps.ts';
 
 export interface LiveState {
   runs: Map<string, LiveRun>;
@@ -82,6 +82,7 @@ function addRun(state: LiveState, { runId, at, data }: FactOf<'run.created'>): b
     tokens: 0,
     costUsd: null,
     problems: { failed: 0, denied: 0 },
+    verified: null,
     taint: [],
     resumesItself: false,
   });
@@ -129,7 +130,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'step.started':
       if (fact.data.kind !== 'step' && fact.data.kind !== 'sleep') return false;
-      run.tools.push({ call: `step ${fact.data.step}`, text: sanitizeLine(`${fact.data.kind} ${fact.data.name}`) });
+      run.tools.push({ call: `step ${fact.data.step}`, text: sanitizeLine(openStepText(fact.data)) });
       return true;
     case 'step.finished':
       if (fact.data.status !== 'ok') run.problems.failed++;
@@ -137,7 +138,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'approval.asked':
       run.questions++;
-      Object.assign(run, { status: 'waiting', activity: `approve? ${describeCall(fact.data.tool, fact.data.arguments)}` });
+      Object.assign(run, { status: 'waiting', activity: questionText(run, describeCall(fact.data.tool, fact.data.arguments)) });
       return true;
     case 'approval.answered':
       run.questions = Math.max(0, run.questions - 1);
@@ -153,7 +154,7 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
       return true;
     case 'run.resumed':
       // Calls that waited for approval still wait.
-      if (run.questions > 0) Object.assign(run, { status: 'waiting', activity: `approve? ${describeOpenCall(run)}` });
+      if (run.questions > 0) Object.assign(run, { status: 'waiting', activity: questionText(run, describeOpenCall(run)) });
       else Object.assign(run, { status: 'running', activity: '' });
       return true;
     case 'run.ended':
@@ -164,9 +165,19 @@ function applyFact(state: LiveState, run: LiveRun, fact: Exclude<Fact, FactOf<'r
   }
 }
 
-/** The call that waits for approval, or the question of a flow. */
-function describeOpenCall({ tools, steps = [] }: LiveRun): string {
-  return tools[0]?.text ?? steps.find(({ kind, endedAt }) => kind === 'ask' && endedAt === null)?.name ?? 'a call';
+function openStepText({ kind, name }: FactData['step.started']): string {
+  return kind === 'sleep' ? nameSleep(name) : `${kind} ${name}`;
+}
+
+/** A flow asks in its own words; a call of a model needs approval. */
+function questionText({ kind, steps = [] }: LiveRun, call: string): string {
+  const question = steps.find((step) => step.kind === 'ask' && step.endedAt === null);
+  return kind === 'flow' && question ? `asks: ${question.name}` : `approve? ${call}`;
+}
+
+/** The call that waits for approval. */
+function describeOpenCall({ tools }: LiveRun): string {
+  return tools[0]?.text ?? 'a call';
 }
 
 function endRun(run: LiveRun, outcome: RecordedOutcome): void {
@@ -175,6 +186,7 @@ function endRun(run: LiveRun, outcome: RecordedOutcome): void {
   run.tools = [];
   run.questions = 0;
   run.turn = outcome.turns;
+  run.verified = outcome.verified ?? null;
   run.startedAt ??= outcome.startedAt === null ? null : Date.parse(outcome.startedAt);
   run.endedAt = Date.parse(outcome.endedAt);
   run.tokens = outcome.tokens.input + outcome.tokens.output;

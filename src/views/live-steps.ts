@@ -2,6 +2,7 @@
 import type { Fact } from '../contract/fact.ts';
 import type { LiveRun, LiveStep } from '../contract/view.ts';
 import { sanitizeLine } from '../text/terminal.ts';
+import { formatDuration, formatInstant, formatPlural } from './format.ts';
 
 /** Finished steps beyond this are forgotten, oldest first; delegations stay. */
 const maxSteps = 1_000;
@@ -17,8 +18,9 @@ export function applyToSteps(run: LiveRun, fact: Fact): boolean {
       const { step, kind, name, at: line } = fact.data;
       if (kind === 'log') return false;
       const status = kind === 'ask' || kind === 'sleep' ? 'waiting' : 'running';
-      const texts = { name: sanitizeLine(name), at: sanitizeLine(line) };
-      steps.push({ step, kind, ...texts, status, problem: '', childId: null, startedAt: at, endedAt: null });
+      const texts = { name: sanitizeLine(kind === 'sleep' ? nameSleep(name) : name), at: sanitizeLine(line) };
+      const until = fact.data.until === undefined ? {} : { until: Date.parse(fact.data.until) };
+      steps.push({ step, kind, ...texts, status, problem: '', childId: null, startedAt: at, ...until, endedAt: null });
       if (steps.length > maxSteps) forgetOldest(steps);
       return true;
     }
@@ -47,6 +49,12 @@ export function applyToSteps(run: LiveRun, fact: Fact): boolean {
   }
 }
 
+/** `sleep 1h00m` for what the kernel records as `3600000 ms`. */
+export function nameSleep(name: string): string {
+  const ms = /^(\d+) ms$/.exec(name)?.[1];
+  return `sleep ${ms === undefined ? name : formatDuration(Number(ms))}`;
+}
+
 function endStep(steps: LiveStep[], number: number, at: number, problem: string): boolean {
   const step = steps.find((each) => each.step === number);
   if (!step || step.endedAt !== null) return false;
@@ -70,18 +78,48 @@ export function listBelow(run: LiveRun): (string | LiveStep)[] {
   ];
 }
 
+/** So many completed steps in a row become one row that unfolds. */
+const minGroup = 4;
+
+/** What is below a run as rows: completed steps that follow each other are one group. Delegations and steps that failed stay rows of their own. */
+export function groupBelow(run: LiveRun): (string | LiveStep | LiveStep[])[] {
+  const grouped: (string | LiveStep | LiveStep[])[] = [];
+  let group: LiveStep[] = [];
+  const close = () => {
+    grouped.push(...(group.length < minGroup ? group : [group]));
+    group = [];
+  };
+  for (const each of listBelow(run)) {
+    if (typeof each !== 'string' && each.status === 'completed') group.push(each);
+    else {
+      close();
+      grouped.push(each);
+    }
+  }
+  close();
+  return grouped;
+}
+
+/** A group of completed steps as a run. Its id stays the same while steps are added. */
+export function groupToRun(flow: LiveRun, steps: LiveStep[]): LiveRun {
+  const [first, last] = [steps[0] as LiveStep, steps.at(-1) as LiveStep];
+  const name = formatPlural(steps.length, 'step');
+  return { ...stepToRun(flow, first), id: `${flow.id}:${first.step}+`, name, agent: 'steps', endedAt: last.endedAt };
+}
+
 /** A step as a run, for the rows of a tree. Its id is that of no run. */
-export function stepToRun(flow: LiveRun, { step, kind, name, at, status, problem, startedAt, endedAt }: LiveStep): LiveRun {
+export function stepToRun(flow: LiveRun, step: LiveStep): LiveRun {
+  const { kind, name, status, problem, startedAt, endedAt } = step;
   return {
     ...flow,
-    id: `${flow.id}:${step}`,
+    id: `${flow.id}:${step.step}`,
     parentId: flow.id,
     depth: flow.depth + 1,
     name,
     agent: kind,
     task: '',
     status,
-    activity: problem || (endedAt === null ? at : ''),
+    activity: problem || (endedAt === null ? describeOpenStep(step) : ''),
     tools: [],
     questions: kind === 'ask' && endedAt === null ? 1 : 0,
     children: [],
@@ -92,7 +130,15 @@ export function stepToRun(flow: LiveRun, { step, kind, name, at, status, problem
     tokens: 0,
     costUsd: null,
     problems: { failed: 0, denied: 0 },
+    verified: null,
     taint: [],
     steps: [],
   };
+}
+
+/** What an open step does or waits for, and the line of the program. */
+function describeOpenStep({ kind, at, startedAt, until }: LiveStep): string {
+  if (kind === 'ask') return `waits for an answer · ${at}`;
+  if (kind !== 'sleep' || until === undefined) return `running · ${at}`;
+  return `until ${formatInstant(new Date(until).toISOString(), startedAt)} · ${at}`;
 }

@@ -3,9 +3,10 @@
 import type { Question } from '../contract/view.ts';
 import { formatArguments, listArguments, markInvisibleLine } from '../text/invisible.ts';
 import { foldBlankLines } from './argument-text.ts';
+import { isFlowQuestion } from './describe-question.ts';
 
 export interface QuestionParts {
-  /** Who asks: the agent, with the label of the run. */
+  /** Who asks: the agent or `the flow`, with the label of the run. */
   requester: string;
   tool: string;
   rule: string;
@@ -30,7 +31,9 @@ export function questionToParts({ tool, decision, agent, label, subjects, argume
   const lines = fields.reduce((sum, { text }) => sum + text.split('\n').length, 0);
   const more = subjects.length - maxSubjects;
   return {
-    requester: [agent ?? 'a run', ...(label === null ? [] : [`“${label}”`])].map(markInvisibleLine).join(' '),
+    requester: [isFlowQuestion({ decision }) ? 'the flow' : (agent ?? 'a run'), ...(label === null ? [] : [`“${label}”`])]
+      .map(markInvisibleLine)
+      .join(' '),
     tool: markInvisibleLine(tool),
     rule: markInvisibleLine(decision.rule ?? ''),
     owner: markInvisibleLine(decision.owner),

@@ -1,6 +1,7 @@
 // What one row of a tree of runs says, for the live display of `run`, the terminal screen and the dashboard. Pure: no clock, no terminal.
 import { isLive } from '../contract/run-status.ts';
 import type { LiveRun } from '../contract/view.ts';
+import { trustWord, verifiedWord } from '../text/verified.ts';
 import { formatDuration, formatStatus, type ShownStatus, shortId, statusGlyph } from './format.ts';
 import type { LiveState } from './live-state.ts';
 import { type Style, statusStyle } from './style.ts';
@@ -28,7 +29,7 @@ export function isLate({ startedAt, endedAt, deadline }: LiveRun, now: number): 
 /** `howToContinue`: what the reader does to continue a paused run. */
 export function describeActivity(run: LiveRun, state: LiveState, howToContinue: string): string {
   if (!isLive(run.status)) {
-    const status = [formatStatus(run.status), describeProblems(run.problems)].filter((part) => part !== '').join(', ');
+    const status = [endText(run), problemsText(run)].filter((part) => part !== '').join(', ');
     return run.activity === '' ? status : `${status}: ${run.activity}`;
   }
   if (run.activity === 'cancelling') return run.activity;
@@ -82,6 +83,28 @@ export function runStyle(run: LiveRun, status: ShownStatus = run.status): Style 
 
 function needsApproval({ questions }: LiveRun, status: ShownStatus): boolean {
   return questions > 0 && status === 'waiting';
+}
+
+/** Null if a price is unknown. What has used no tokens has cost nothing. */
+export function knownCost({ costUsd, tokens }: LiveRun): number | null {
+  return costUsd ?? (tokens === 0 ? 0 : null);
+}
+
+/** `completed, verified`: how it ended, and what its acceptance checks say. */
+export function endText({ status, verified = null }: LiveRun): string {
+  const word = verifiedWord({ verified });
+  return word === null ? formatStatus(status) : `${formatStatus(status)}, ${word}`;
+}
+
+/** Whether the success of an ended run was checked or is only claimed. Null where nothing is claimed or known. */
+export function runTrust({ kind, agent, status, verified }: LiveRun): ReturnType<typeof trustWord> {
+  if (verified === undefined) return null;
+  return trustWord({ verified, success: status === 'completed', agent: kind === 'agent' ? agent : null });
+}
+
+/** What went wrong: calls of an agent, steps of a flow. */
+export function problemsText({ kind, problems }: LiveRun): string {
+  return describeProblems(problems, kind === 'flow' ? 'step' : 'call');
 }
 
 export function hasProblems({ problems: { failed, denied } }: LiveRun): boolean {

@@ -14,6 +14,7 @@ import { isoToMs } from '../text/instant.ts';
 import { sanitizeLine } from '../text/terminal.ts';
 import { callKey, describeCall } from './describe-call.ts';
 import { formatStatus } from './format.ts';
+import { answerStep, finishStep, startStep } from './timeline/flow-steps.ts';
 import { createLane, type Lane, type MarkKind, type ModelCall, type ToolCall, updateSegment } from './timeline/lane.ts';
 
 export type { Lane, Mark, MarkKind, ModelCall, Segment, SegmentKind, ToolCall } from './timeline/lane.ts';
@@ -115,8 +116,20 @@ function applyToLane(lane: Lane, fact: Exclude<Fact, FactOf<'run.created'>>, at:
     case 'tool.finished':
       finishCall(lane, fact, at, mark);
       return;
+    case 'step.started':
+      startStep(lane, fact, at);
+      return;
+    case 'step.finished': {
+      const problem = finishStep(lane, fact, at);
+      if (problem !== '') mark('failure', problem);
+      return;
+    }
     case 'approval.asked':
     case 'approval.answered': {
+      if (lane.kind === 'flow') {
+        if (fact.type === 'approval.answered') answerStep(lane, fact, at);
+        return;
+      }
       const call = state.calls.get(callKey(fact.data));
       if (call) call.needsApproval = fact.type === 'approval.asked';
       return;

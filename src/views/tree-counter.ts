@@ -56,10 +56,10 @@ export function createTreeCounter(): TreeCounter {
 }
 
 /** `2 calls failed, 1 denied`; empty if all calls worked. */
-export function describeProblems({ failed, denied }: CallProblems): string {
-  if (failed > 0 && denied > 0) return `${formatPlural(failed, 'call')} failed, ${denied} denied`;
+export function describeProblems({ failed, denied }: CallProblems, what: 'call' | 'step' = 'call'): string {
+  if (failed > 0 && denied > 0) return `${formatPlural(failed, what)} failed, ${denied} denied`;
   if (failed + denied === 0) return '';
-  return `${formatPlural(failed + denied, 'call')} ${failed > 0 ? 'failed' : 'denied'}`;
+  return `${formatPlural(failed + denied, what)} ${failed > 0 ? 'failed' : 'denied'}`;
 }
 
 /** `2 turns`, or `6 turns in 3 runs` for a run with children: tokens and cost include theirs, too. */

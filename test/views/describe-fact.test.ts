@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { noteName, writeHandOver } from '../../examples/demo/long/model.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Json } from '../../src/contract/json.ts';
+import { applyToConversation, createConversation, describeCompaction, type NoteItem } from '../../src/views/conversation.ts';
 import { describeCall } from '../../src/views/describe-call.ts';
 import { createFactDescriber, createProgressDescriber } from '../../src/views/describe-fact.ts';
 import { fact } from '../cli/samples.ts';
@@ -71,6 +72,34 @@ it('a result of a check names its command, or its reviewer and what that must fi
 });
 
 describe('a compaction', () => {
+  const conversationOf = async (summarize: (prompt: Prompt) => string) => {
+    const { world } = await readerWorld({ notes: 30, summarize, world: { files: longNotes } });
+    await using _ = world;
+    await (await world.runtime.start(task)).outcome;
+    const conversation = createConversation();
+    for (const fact of world.facts) applyToConversation(conversation, fact);
+    return conversation.items;
+  };
+
+  it('is a part of the conversation, with the tokens before and after', async () => {
+    const items = await conversationOf(writeHandOver);
+    const notes = items.filter((item): item is NoteItem => item.kind === 'context' && item.compaction !== undefined);
+    expect(notes.length).toBeGreaterThan(0);
+    for (const note of notes) {
+      const next = items.slice(items.indexOf(note)).find(({ kind }) => kind === 'answer');
+      expect(note.compaction?.after).toBe(next?.kind === 'answer' && next.usage.input);
+      expect(note.compaction?.before).toBeGreaterThan(note.compaction?.after ?? Number.POSITIVE_INFINITY);
+      expect(describeCompaction(note)).toMatch(/^[\d.]+k → [\d.]+k? tokens$/);
+    }
+  });
+
+  it('that changed nothing says why in the conversation', async () => {
+    const items = await conversationOf(() => 'long '.repeat(9_000));
+    const texts = items.flatMap((item) => (item.kind === 'context' ? [item.text] : []));
+    expect(texts).toContain('the summary saved too little, so it was not used');
+    expect(items.some((item) => item.kind === 'context' && item.compaction !== undefined)).toBe(false);
+  });
+
   const linesOf = async (summarize: (prompt: Prompt) => string, describeFact: (fact: Fact) => string | null) => {
     const { world } = await readerWorld({ notes: 30, summarize, world: { files: longNotes } });
     await using _ = world;

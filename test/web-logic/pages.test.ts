@@ -87,6 +87,7 @@ it('adds up what each turn used, with failed calls', () => {
       ms: 4000,
       failures: 1,
       isEstimated: true,
+      hasCompaction: false,
     },
     {
       turn: 2,
@@ -99,6 +100,7 @@ it('adds up what each turn used, with failed calls', () => {
       ms: 1000,
       failures: 1,
       isEstimated: false,
+      hasCompaction: false,
     },
   ]);
 });

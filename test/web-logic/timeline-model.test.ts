@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 import { applyToTimeline, createTimeline, type Lane, laneSegments, sumByKind, type Timeline } from '../../src/views/timeline.ts';
-import { describeBar, formatShare, formatSpan, segmentDetails, segmentTitle, stepTitle } from '../../web/src/timeline/describe.ts';
+import { describeBar, formatSpan, segmentDetails, segmentTitle, stepTitle } from '../../web/src/timeline/describe.ts';
 import { fullRange, listRows, longestSegments, mainSteps, readPath } from '../../web/src/timeline/model.ts';
 import { anyAgent, tool } from '../support/adversary.ts';
 import { createWorld } from '../support/world.ts';
@@ -106,8 +106,4 @@ it.each([
   [65_000, '1m05s'],
 ])('formats %d ms as %s', (ms, text) => {
   expect(formatSpan(ms)).toBe(text);
-});
-
-it('formats shares', () => {
-  expect([formatShare(0, 10), formatShare(0.05, 10), formatShare(3.7, 10), formatShare(1, 0)]).toEqual(['0%', '<1%', '37%', '0%']);
 });

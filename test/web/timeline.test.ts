@@ -43,7 +43,7 @@ it('zooms with keys, opens a run, and tells waiting for approval apart', async (
     const { rootId, ids } = await startSample(served);
     await goto(`/trees/${rootId}/timeline`);
     await page.getByRole('treeitem').filter({ hasText: 'publish' }).waitFor();
-    await page.getByText('Waiting for approval', { exact: true }).first().waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Waiting for approval' }).waitFor();
     const status = page.getByRole('status').filter({ hasText: /^\d/ }).first();
     expect(await status.innerText()).not.toContain(' of ');
     await page.keyboard.press('+');

@@ -1,4 +1,4 @@
-// The outcome on the page of a run: verified, not verified or only claimed, with each check.
+// The outcome on the page of a run, its title and its row in the tree: verified, not verified or only claimed, with each check.
 import { expect, it } from 'vitest';
 import { withDashboard } from './support/dashboard.ts';
 import { playTasks } from './support/play-tasks.ts';
@@ -18,12 +18,18 @@ it('shows whether a run is verified, and what has checked it', async () => {
     };
     const made = await open({ task: 'make it', checks: [{ command: 'true' }, { command: 'test -d .' }] });
     await made.getByText('verified', { exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1 }).getByText('verified', { exact: true }).waitFor();
     expect(await made.getByRole('list', { name: 'Checks' }).getByRole('listitem').allInnerTexts()).toEqual([
       expect.stringMatching(/^passed\s+true$/),
       expect.stringMatching(/^passed\s+test -d \.$/),
     ]);
     const broken = await open({ task: 'break it', checks: [{ command: 'false' }] });
     await broken.getByText('not verified', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Tree', exact: true }).click();
+    await page
+      .getByRole('row')
+      .getByText(/^failed, not verified: an acceptance check failed/)
+      .waitFor();
     const said = await open({ task: 'say it' });
     await said.getByText('claimed', { exact: true }).waitFor();
     expect(await said.getByRole('list', { name: 'Checks' }).count()).toBe(0);

@@ -2,6 +2,7 @@
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
 import { argumentsToText } from '../../views/argument-text.ts';
 import type { CallItem, Conversation } from '../../views/conversation.ts';
+import { isFlowQuestion } from '../../views/describe-question.ts';
 import { formatDuration } from '../../views/format.ts';
 import { approvalGlyph } from '../../views/run-row.ts';
 import type { Style } from '../../views/style.ts';
@@ -51,6 +52,7 @@ export function callGlyph({ status }: CallItem): string {
 
 export function callStatusText(item: CallItem): string {
   const isSubmit = item.rejected === 'submit';
+  if (item.status === 'waiting' && isFlowQuestion(item)) return 'needs an answer: press a';
   return isSubmit ? '' : statusTexts[item.status];
 }
 

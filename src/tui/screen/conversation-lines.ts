@@ -1,9 +1,16 @@
 // The conversation of a run as lines: prompt, answers, calls with their results, and what else happened.
 
 import { sanitizeLine, sanitizeText } from '../../text/terminal.ts';
-import type { AnswerItem, CallItem, Conversation, ConversationItem, NoteItem } from '../../views/conversation.ts';
+import {
+  type AnswerItem,
+  type CallItem,
+  type Conversation,
+  type ConversationItem,
+  describeCompaction,
+  type NoteItem,
+} from '../../views/conversation.ts';
 import { describeCall } from '../../views/describe-call.ts';
-import { formatCost, formatCount, formatDuration, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
+import { formatCost, formatCount, formatDuration, formatShare, formatStatus, shortId, statusGlyph } from '../../views/format.ts';
 import { type Style, statusStyle } from '../../views/style.ts';
 import { callGlyph, callStatusText, callStyle } from './call-lines.ts';
 import type { View } from './deps.ts';
@@ -59,7 +66,8 @@ function renderItem(item: ConversationItem, view: View): string[] {
 
 function answerLines(item: AnswerItem, view: View): string[] {
   const tokens = `${formatCount(item.usage.input + item.usage.output)} tokens`;
-  const figures = [tokens, formatCost(item.costUsd), formatDuration(item.ms)].filter((each) => each !== '').join(' · ');
+  const cached = item.usage.cached > 0 ? `${formatShare(item.usage.cached, item.usage.input)} cached` : '';
+  const figures = [tokens, cached, formatCost(item.costUsd), formatDuration(item.ms)].filter((each) => each !== '').join(' · ');
   return [
     joinParts(
       [
@@ -149,11 +157,14 @@ const noteTitles: Record<NoteItem['kind'], string> = {
 };
 const noteStyles: Partial<Record<NoteItem['kind'], Style>> = { failure: 'red', cancel: 'yellow', pause: 'yellow', message: 'cyan' };
 
-function noteLines({ kind, from, text }: NoteItem, view: View): string[] {
+function noteLines(item: NoteItem, view: View): string[] {
+  const { kind, from, text, compaction } = item;
+  const figures = describeCompaction(item);
   const head = joinParts(
     [
-      [noteTitles[kind], noteStyles[kind] ?? 'bold'],
+      [compaction ? 'Conversation compacted' : noteTitles[kind], noteStyles[kind] ?? 'bold'],
       [from === '' ? '' : `  from ${sanitizeLine(from)}`, 'dim'],
+      [figures === '' ? '' : `  ${figures}`, 'dim'],
     ],
     view,
   );

@@ -21,8 +21,8 @@ export function renderDetail(row: TreeRow, state: LiveState, view: View): string
     joinParts([['─'.repeat(view.columns), 'dim']], view),
     ...limitLines(wrapStyled(`${runGlyph(run, status)} ${name}  ${shortId(run.id)}`, view, { style: 'bold' }), maxPartLines, view),
     ...part(activityText(row, state), { style: activityStyle(row) }),
-    ...part(describeFigures(run, state, { now: view.now }), { style: 'dim' }),
-    ...(run.task === name || run.task === '' ? [] : part(`Task: ${run.task}`, { style: 'dim' })),
+    ...part(describeFigures(run, state, { now: view.now, isBelowActivity: true }), { style: 'dim' }),
+    ...(run.task === name || run.task === '' || run.kind === 'flow' ? [] : part(`Task: ${run.task}`, { style: 'dim' })),
   ].slice(0, detailHeight);
   while (lines.length < detailHeight) lines.push('');
   return lines;

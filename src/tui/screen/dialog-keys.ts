@@ -1,4 +1,5 @@
 // Keys while a dialog is open: help, yes or no, a line of text, an approval.
+import { isFlowQuestion } from '../../views/describe-question.ts';
 import type { Style } from '../../views/style.ts';
 import type { Actions } from './actions.ts';
 import type { Key } from './key.ts';
@@ -69,6 +70,7 @@ function pressInQuestion(key: Key, dialog: QuestionDialog, deps: DialogDeps): vo
     return;
   }
   const { question } = dialog;
+  if (key === 'A' && isFlowQuestion(question)) return void notify('a flow asks each time: a approves, r refuses', null);
   if (key === 'a' || key === 'A' || key === 'y') {
     if ((dialog.seen?.lines ?? 0) < deps.total())
       return void notify('the call is longer than the screen: read it to its end first (↓, PgDn)', 'yellow');

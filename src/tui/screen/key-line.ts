@@ -1,5 +1,6 @@
 // The last line of the screen: the keys that work now. Help and the way out are always there, the others as far as there is room.
 import { isLive } from '../../contract/run-status.ts';
+import { isFlowQuestion } from '../../views/describe-question.ts';
 import { shownStatus } from '../../views/tree-rows.ts';
 import { textWidth } from '../../views/width.ts';
 import type { View } from './deps.ts';
@@ -62,7 +63,7 @@ function chooseKeys(input: KeyLineInput): KeyHints {
           ['Esc', 'later'],
         ],
         some: [
-          ['A', 'always in this run'],
+          ...(isFlowQuestion(ui.dialog.question) ? [] : [['A', 'always in this run'] as KeyHint]),
           ['R', 'refuse with a reason'],
           ['↑↓ PgDn', 'scroll'],
         ],

@@ -15,8 +15,8 @@ import {
   statusGlyph,
   totalTokens,
 } from '../../views/format.ts';
+import { problemsText } from '../../views/run-row.ts';
 import { statusStyle } from '../../views/style.ts';
-import { describeProblems } from '../../views/tree-counter.ts';
 import type { View } from './deps.ts';
 import { joinParts, wrapStyled } from './line.ts';
 
@@ -31,7 +31,7 @@ export function outcomeLines(outcome: Outcome | null, run: LiveRun | undefined, 
     formatDuration(durationMs),
   ];
   const error = describeError(outcome);
-  const problems = run ? describeProblems(run.problems) : '';
+  const problems = run ? problemsText(run) : '';
   return [
     joinParts(
       [

@@ -2,7 +2,7 @@
 import type { Question } from '../../api/api.ts';
 import type { LiveRun } from '../../contract/view.ts';
 import type { Style } from '../../views/style.ts';
-import type { TreeRow } from '../../views/tree-rows.ts';
+import { type TreeRow, toggleFold } from '../../views/tree-rows.ts';
 import type { Actions } from './actions.ts';
 import { scrollBy, settleMs } from './dialog-keys.ts';
 import type { Key } from './key.ts';
@@ -48,7 +48,7 @@ function pressOnTree(key: Key, deps: PageDeps): boolean {
   else if (key === 'end' || key === 'G') select(rows.length - 1);
   else if (key === 'left' && row) foldOrGoUp(row, deps);
   else if (key === 'right' && row) unfoldOrGoDown(row, at, rows, deps);
-  else if (key === ' ' && row) toggleFold(row, deps);
+  else if (key === ' ' && row) toggleRow(row, deps);
   else if (key === 'enter' && row) openRow(row, deps);
   else if (key === 'escape' && ui.filter !== '') ui.filter = '';
   // Escape closes things one after the other; one press too many must not end the screen.
@@ -68,19 +68,18 @@ function openRow({ run, opens }: TreeRow, { source, open }: PageDeps): void {
 }
 
 function foldOrGoUp(row: TreeRow, { ui }: PageDeps): void {
-  if (row.fold === 'open') ui.folded.add(row.run.id);
+  if (row.fold === 'open') toggleFold(ui.folded, row.run.id);
   else if (row.run.parentId !== null) ui.selected = row.run.parentId;
 }
 
 function unfoldOrGoDown(row: TreeRow, at: number, rows: TreeRow[], deps: PageDeps): void {
-  if (row.fold === 'folded') toggleFold(row, deps);
+  if (row.fold === 'folded') toggleRow(row, deps);
   else if (row.fold === 'open') deps.ui.selected = rows[at + 1]?.run.id ?? row.run.id;
 }
 
-function toggleFold({ run, fold }: TreeRow, { ui, source }: PageDeps): void {
+function toggleRow({ run, fold }: TreeRow, { ui, source }: PageDeps): void {
   if (source.unloaded.has(run.id)) void source.loadTree(run.id);
-  else if (fold === 'folded') ui.folded.delete(run.id);
-  else if (fold === 'open') ui.folded.add(run.id);
+  else if (fold !== 'none') toggleFold(ui.folded, run.id);
 }
 
 function editFilter(ui: Ui): void {
@@ -120,6 +119,9 @@ function chooseTab(ui: Ui, tab: Tab): void {
   ui.scroll = tab === 'conversation' || tab === 'log' ? 'end' : 0;
 }
 
+/** Keys that act on a run. */
+const runKeys = ['n', 'p', 'u', 'd', 'c', 'C', 'm', 'P'];
+
 function pressAnywhere(key: Key, deps: PageDeps): void {
   const { ui, source, actions, notify } = deps;
   if (key === '?') {
@@ -133,7 +135,10 @@ function pressAnywhere(key: Key, deps: PageDeps): void {
     return;
   }
   const run = source.state.runs.get(ui.selected ?? '');
-  if (!run) return;
+  if (!run) {
+    if (ui.selected !== null && runKeys.includes(key)) notify('this is a step of a flow; ← goes to its flow', null);
+    return;
+  }
   if (key === 'n' || key === 'p') goToSibling(run, key === 'n' ? 1 : -1, deps);
   else if (key === 'u') goToParent(run, deps);
   else if (key === 'd') goToChild(run, deps);

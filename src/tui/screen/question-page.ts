@@ -1,6 +1,6 @@
 // A call that waits for approval, in full: what is shown here is exactly what will be executed.
 import type { Question } from '../../api/api.ts';
-import { describeQuestion } from '../../views/describe-question.ts';
+import { describeQuestion, isFlowQuestion } from '../../views/describe-question.ts';
 import { formatDuration } from '../../views/format.ts';
 import { wrapText } from '../../views/wrap.ts';
 import type { View } from './deps.ts';
@@ -26,5 +26,5 @@ export function questionLines(question: Question, view: View): string[] {
 
 export function questionTitle(question: Question, { open, now }: { open: number; now: number }): string {
   const left = formatDuration(Math.floor(Math.max(0, Date.parse(question.expiresAt) - now) / 1000) * 1000);
-  return `Approve this call? ${left} left${open > 1 ? ` · ${open - 1} more ${open === 2 ? 'waits' : 'wait'}` : ''}`;
+  return `${isFlowQuestion(question) ? 'Answer this question?' : 'Approve this call?'} ${left} left${open > 1 ? ` · ${open - 1} more ${open === 2 ? 'waits' : 'wait'}` : ''}`;
 }

@@ -3,9 +3,8 @@ import { isLive } from '../../contract/run-status.ts';
 import type { LiveRun } from '../../contract/view.ts';
 import { shortId } from '../../views/format.ts';
 import type { LiveState } from '../../views/live-state.ts';
-import { describeActivity, displayName, hasProblems, runGlyph } from '../../views/run-row.ts';
+import { describeActivity, displayName, endText, hasProblems, problemsText, runGlyph } from '../../views/run-row.ts';
 import type { Style } from '../../views/style.ts';
-import { describeProblems } from '../../views/tree-counter.ts';
 import type { TreeRow } from '../../views/tree-rows.ts';
 import { cutToWidth } from '../../views/width.ts';
 import { toDrawable } from './drawable.ts';
@@ -26,9 +25,9 @@ export function nameTexts({ run, status, depth, fold, hidden }: TreeRow): [lead:
 
 export function activityText({ run, status }: TreeRow, state: LiveState): string {
   if (status === 'interrupted') return 'interrupted: its process is gone; P continues it';
-  const problems = describeProblems(run.problems);
+  const problems = problemsText(run);
   // What went wrong comes first: the end of the text may be cut.
-  if (run.status === 'completed') return problems === '' ? 'completed' : `${problems}; completed`;
+  if (run.status === 'completed') return problems === '' ? endText(run) : `${problems}; ${endText(run)}`;
   const text = describeActivity(run, state, 'P continues it');
   const marks = [isLive(run.status) ? problems : '', describeSources(run.taint)].filter((mark) => mark !== '');
   return (run.questions > 0 || !isLive(run.status) ? [text, ...marks] : [...marks, text]).join(' · ');

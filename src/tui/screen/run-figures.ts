@@ -11,8 +11,7 @@ import {
   type ShownStatus,
 } from '../../views/format.ts';
 import type { LiveState } from '../../views/live-state.ts';
-import { elapsedTime, formatTurn, queuePosition } from '../../views/run-row.ts';
-import { describeProblems } from '../../views/tree-counter.ts';
+import { elapsedTime, formatTurn, problemsText, queuePosition } from '../../views/run-row.ts';
 
 /** `7s/30m`, or `7s` after the end and without a limit. */
 export function timeText(run: LiveRun, now: number): string {
@@ -43,10 +42,17 @@ export function describeSources(taint: string[]): string {
     .join(', ');
 }
 
-/** Without `status`, where that is shown otherwise. */
-export function describeFigures(run: LiveRun, state: LiveState, { status, now }: { status?: ShownStatus; now: number }): string {
+interface FiguresOptions {
+  /** Left out where it is shown otherwise. */
+  status?: ShownStatus;
+  now: number;
+  /** Shown below the activity, which has the problems and sources. */
+  isBelowActivity?: boolean;
+}
+
+export function describeFigures(run: LiveRun, state: LiveState, { status, now, isBelowActivity = false }: FiguresOptions): string {
   const queue = queuePosition(run, state);
-  const ownText = status === 'waiting' && run.questions > 0 ? 'needs approval' : status === undefined ? '' : formatStatus(status);
+  const ownText = status === undefined ? '' : status === 'waiting' && run.questions > 0 ? waitingText(run) : formatStatus(status);
   const statusText = status === undefined || queue === null ? ownText : `queued, ${queue.position} of ${queue.of}`;
   const time = elapsedTime(run, now);
   const limit = limitText(run);
@@ -60,11 +66,14 @@ export function describeFigures(run: LiveRun, state: LiveState, { status, now }:
     run.tokens > 0 ? `${formatCount(run.tokens)} tokens` : '',
     formatCost(run.costUsd),
     run.children.length === 0 ? '' : formatChildren(run, state),
-    describeProblems(run.problems),
-    describeSources(run.taint),
+    ...(isBelowActivity ? [] : [problemsText(run), describeSources(run.taint)]),
   ]
     .filter((each) => each !== '')
     .join(' · ');
+}
+
+function waitingText({ kind }: LiveRun): string {
+  return kind === 'flow' ? 'waits for an answer' : 'needs approval';
 }
 
 /** Tokens and cost of a run include those of the runs below it. */

@@ -1,5 +1,6 @@
 // The first line of the tree page: how many runs there are, what they do and cost, and what waits for the user.
-import type { LiveRun } from '../../contract/view.ts';
+import type { LiveRun, Question } from '../../contract/view.ts';
+import { isFlowQuestion } from '../../views/describe-question.ts';
 import { formatCost, formatCount, formatPlural, type ShownStatus } from '../../views/format.ts';
 import { approvalGlyph } from '../../views/run-row.ts';
 import { shownStatus, type TreeRow } from '../../views/tree-rows.ts';
@@ -39,7 +40,7 @@ export function summaryLine({ source, rows, filter, title }: SummaryInput, view:
     [[costs.length === 0 ? '' : `  ${formatCost(costs.reduce((sum, cost) => sum + cost, 0))}`]],
     [[tokens === 0 ? '' : `  ${formatCount(tokens)} tokens`, 'dim']],
   ];
-  return spread(groups, [...filterParts(filter, rows), ...approvalParts(source.questions.length, view)], view);
+  return spread(groups, [...filterParts(filter, rows), ...approvalParts(source.questions, view)], view);
 }
 
 function filterParts(filter: string, rows: TreeRow[]): Part[] {
@@ -48,8 +49,12 @@ function filterParts(filter: string, rows: TreeRow[]): Part[] {
   return [[`  /${filter.slice(0, 20)}: ${matches === 1 ? '1 match' : `${matches} matches`}`, 'cyan']];
 }
 
-function approvalParts(count: number, { columns }: View): Part[] {
+function approvalParts(questions: Question[], { columns }: View): Part[] {
+  const count = questions.length;
   if (count === 0) return [];
-  const text = columns < 72 ? `${count} to approve` : `${count === 1 ? '1 call needs' : `${count} calls need`} approval`;
+  const flows = questions.filter(isFlowQuestion).length;
+  const verb = count === 1 ? 'needs' : 'need';
+  const long = flows === 0 ? `${formatPlural(count, 'call')} ${verb} approval` : `${formatPlural(count, 'question')} ${verb} an answer`;
+  const text = columns < 72 ? `${count} to ${flows === 0 ? 'approve' : 'answer'}` : long;
   return [[`  ${approvalGlyph} ${text}: a`, 'yellow']];
 }

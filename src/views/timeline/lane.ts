@@ -4,8 +4,9 @@ import type { RunStatus } from '../../contract/run-status.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 
 /**
- * `queued`: created, not started. `tool`: at least one call executes. `approval`: calls wait for an answer of a person, and none executes.
- * `children`: it only waits for runs that it delegated. `idle`: none of these, such as the time before a retry, or without a free slot.
+ * `queued`: created, not started. `tool`: at least one call or step of a flow executes. `approval`: calls or questions wait for an answer of a
+ * person, and none executes.
+ * `children`: it only waits for runs that it delegated. `idle`: none of these, such as the time before a retry, without a free slot, or while a flow sleeps.
  * `interrupted`: no process drove it.
  */
 export const segmentKinds = ['queued', 'model', 'tool', 'children', 'approval', 'paused', 'interrupted', 'idle'] as const;
@@ -105,6 +106,8 @@ export interface LaneState {
   retryReason: string | null;
   calls: Map<string, ToolCall>;
   openChildren: Set<string>;
+  /** Of a flow: its open sleeps, by step. */
+  sleeps: Map<number, string>;
 }
 
 const maxNameChars = 120;
@@ -141,6 +144,7 @@ export function createLane({ runId, data }: FactOf<'run.created'>, at: number, p
       retryReason: null,
       calls: new Map(),
       openChildren: new Set(),
+      sleeps: new Map(),
     },
   };
 }
@@ -168,7 +172,8 @@ export function updateSegment(lane: Lane, at: number): void {
     return;
   }
   const kind = laneKind(lane);
-  if (kind !== open.kind || open.model !== (kind === 'model' ? state.model : null)) {
+  const isOtherSleep = kind === 'idle' && open.kind === 'idle' && lane.kind === 'flow' && open.note !== noteOf(kind, lane);
+  if (isOtherSleep || kind !== open.kind || open.model !== (kind === 'model' ? state.model : null)) {
     closeSegment(lane, open, at);
     lane.open = { kind, from: at, to: null, model: kind === 'model' ? state.model : null, calls: [], note: noteOf(kind, lane) };
   }
@@ -179,6 +184,7 @@ export function updateSegment(lane: Lane, at: number): void {
 
 function noteOf(kind: SegmentKind, { state }: Lane): string {
   if (kind === 'paused') return state.pauseReason;
+  if (kind === 'idle' && state.sleeps.size > 0) return [...state.sleeps.values()].join(', ');
   return kind === 'idle' && state.retryReason !== null ? `before a retry (${state.retryReason})` : '';
 }
 

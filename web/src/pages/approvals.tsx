@@ -16,7 +16,7 @@ export function ApprovalsPage(): ReactNode {
   return (
     <Page
       title="Approvals"
-      subtitle="Calls that a rule lets run only after somebody has approved them. Without an answer in time, a call is denied."
+      subtitle="Calls that a rule lets run only after somebody has approved them, and questions of flows. No answer in time counts as a refusal."
       actions={settled > 0 ? <Button onClick={clear}>Clear answered</Button> : undefined}
     >
       {error !== null && questions === undefined && <ErrorState error={error} retry={reload} />}
@@ -24,8 +24,8 @@ export function ApprovalsPage(): ReactNode {
       {questions !== undefined && inbox.length === 0 && (
         <EmptyState title="Nothing waits for approval">
           <p>
-            When a run wants to do something that a rule with <code>ask</code> covers, the call appears here with all its arguments. Runs
-            wait for the answer.
+            When a run wants to do something that a rule with <code>ask</code> covers, the call appears here with all its arguments. So do
+            the questions of flows. Runs wait for the answer.
           </p>
         </EmptyState>
       )}

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo } from 'react';
 import type { CostRow } from '../../../src/contract/view.ts';
-import { formatCount, formatDuration } from '../../../src/views/format.ts';
+import { formatCount, formatDuration, formatShare } from '../../../src/views/format.ts';
 import { SeriesMark, StackChart, seriesClass } from '../costs/chart.tsx';
 import { Choice } from '../costs/choice.tsx';
 import { CostTable } from '../costs/cost-table.tsx';
@@ -117,7 +117,7 @@ function Totals({ sum }: { sum: Sum }): ReactNode {
     [
       'Tokens',
       formatCount(sum.input + sum.output),
-      `${formatCount(sum.input)} in (${formatCount(sum.cached)} cached), ${formatCount(sum.output)} out`,
+      `${formatCount(sum.input)} in (${formatShare(sum.cached, sum.input)} cached), ${formatCount(sum.output)} out`,
     ],
     ['Time of runs', formatDuration(sum.ms), ''],
     ['Runs', sum.runs.toLocaleString('en'), ''],

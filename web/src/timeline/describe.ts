@@ -16,13 +16,13 @@ export const kindLabel: Record<SegmentKind, string> = {
 
 export const kindExplanation: Record<SegmentKind, string> = {
   model: 'a request to the model, until its answer is complete',
-  tool: 'at least one tool call is executing',
+  tool: 'at least one tool call or step of a flow is executing',
   children: 'the run only waits for runs that it delegated',
-  approval: 'a call waits for an answer of a person, and no other call is executing',
+  approval: 'a call or question waits for an answer of a person, and no other call is executing',
   queued: 'created, but not started: waits for a free slot',
   paused: 'paused by somebody, or until the provider accepts requests again',
   interrupted: 'no process was running the tree',
-  idle: 'between two steps: before a retry, for a rate limit, or for a free slot',
+  idle: 'between two steps: before a retry, for a rate limit or a free slot, or while a flow sleeps',
 };
 
 export const markLabel: Record<MarkKind, string> = {
@@ -46,9 +46,16 @@ export function segmentTitle({ kind, model, calls, note }: ClosedSegment): strin
   }
   if (kind === 'approval') {
     const [asked] = calls;
-    if (asked) return `Waiting for approval of ${asked.text}`;
+    if (asked) return approvalTitle(asked);
   }
   return note === '' ? kindLabel[kind] : `${kindLabel[kind]}: ${note}`;
+}
+
+/** A flow asks a person; a call of a model needs approval. */
+function approvalTitle({ tool, text }: ToolCall): string {
+  return tool === 'ask' && text.startsWith('ask ')
+    ? `Waiting for an answer: ${text.slice('ask '.length)}`
+    : `Waiting for approval of ${text}`;
 }
 
 function modelTitle({ purpose, turn, attempt }: ModelCall): string {
@@ -104,18 +111,11 @@ export function describeBar({ marks }: Lane, sums: Record<SegmentKind, number>, 
 
 /** What a step of the critical path is. */
 export function stepTitle({ segment, call, kind }: PathStep): string {
-  if ((kind === 'tool' || kind === 'approval') && call) return kind === 'approval' ? `Waiting for approval of ${call.text}` : call.text;
+  if ((kind === 'tool' || kind === 'approval') && call) return kind === 'approval' ? approvalTitle(call) : call.text;
   return segmentTitle(segment);
 }
 
 /** Tenths of a second where they matter, so that neighbouring steps can be compared. */
 export function formatSpan(ms: number): string {
   return ms >= 1_000 && ms < 10_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)}s` : formatDuration(ms);
-}
-
-/** A share of the whole, for people: `<1%`, `37%`. */
-export function formatShare(part: number, whole: number): string {
-  if (whole <= 0 || part <= 0) return '0%';
-  const percent = (part / whole) * 100;
-  return percent < 1 ? '<1%' : `${Math.round(percent)}%`;
 }

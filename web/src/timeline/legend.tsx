@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
+import { formatShare } from '../../../src/views/format.ts';
 import type { MarkKind, SegmentKind } from '../../../src/views/timeline.ts';
 import { markShape } from './bars.ts';
-import { formatShare, formatSpan, kindExplanation, kindLabel, kindOrder, markLabel, markOrder } from './describe.ts';
+import { formatSpan, kindExplanation, kindLabel, kindOrder, markLabel, markOrder } from './describe.ts';
 import { fillOf } from './hatches.tsx';
 
 export interface LegendProps {

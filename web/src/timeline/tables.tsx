@@ -1,9 +1,9 @@
 // The timeline as text: the steps of the critical path, and the longest segments. For screen readers, and for everyone who wants exact numbers.
 import { memo, type ReactNode, useMemo, useState } from 'react';
-import { formatPlural } from '../../../src/views/format.ts';
+import { formatPlural, formatShare } from '../../../src/views/format.ts';
 import type { Lane, Moment, PathStep, Timeline } from '../../../src/views/timeline.ts';
 import { Link } from '../router.tsx';
-import { formatShare, formatSpan, kindLabel, segmentTitle, stepTitle } from './describe.ts';
+import { formatSpan, kindLabel, segmentTitle, stepTitle } from './describe.ts';
 import { Swatch } from './legend.tsx';
 import { type CriticalPath, longestSegments, mainSteps } from './model.ts';
 

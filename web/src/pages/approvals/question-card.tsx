@@ -3,8 +3,9 @@ import { type ReactNode, useEffect, useId, useState } from 'react';
 import { isRemoteError } from '../../../../src/client/error.ts';
 import type { AnswerRequest } from '../../../../src/contract/http.ts';
 import type { Question } from '../../../../src/contract/view.ts';
+import { isFlowQuestion } from '../../../../src/views/describe-question.ts';
 import { shortId } from '../../../../src/views/format.ts';
-import { questionToParts } from '../../../../src/views/question-parts.ts';
+import { type QuestionParts, questionToParts } from '../../../../src/views/question-parts.ts';
 import { useClient, useMissingRole } from '../../data/context.tsx';
 import { ArgumentList } from '../../parts/arguments.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -27,17 +28,50 @@ export function QuestionCard({ question, state, onSettle, onConflict }: Question
   const titleId = useId();
   const parts = questionToParts(question);
   const isOpen = state.kind === 'open';
+  const isFlow = isFlowQuestion(question);
   return (
     <article className={`question card ${isOpen ? '' : 'is-settled'}`} aria-labelledby={titleId}>
       <header className="question-head">
         <h2 id={titleId}>
-          <code>{parts.tool}</code> <span className="muted">for</span> <Link to={`/runs/${question.runId}`}>{parts.requester}</Link>
+          {isFlow ? (
+            <>
+              <Link to={`/runs/${question.runId}`}>{parts.requester}</Link> <span className="muted">asks</span>
+            </>
+          ) : (
+            <>
+              <code>{parts.tool}</code> <span className="muted">for</span> <Link to={`/runs/${question.runId}`}>{parts.requester}</Link>
+            </>
+          )}
         </h2>
         <span className="muted">
-          {shortId(question.runId)}, turn {question.turn}, asked <Age at={question.askedAt} />
+          {shortId(question.runId)}, {isFlow ? 'step' : 'turn'} {question.turn}, asked <Age at={question.askedAt} />
         </span>
       </header>
       {parts.size !== null && <p className="muted">{parts.size}:</p>}
+      {isFlow ? (
+        parts.fields.map(({ name, text }) => (
+          <p key={name} className="question-text">
+            {text}
+          </p>
+        ))
+      ) : (
+        <CallParts parts={parts} />
+      )}
+      {isOpen ? (
+        <Answer question={question} onSettle={onSettle} onConflict={onConflict} />
+      ) : (
+        <p className={`question-result tone-${state.tone}`} role="status">
+          {state.text}
+        </p>
+      )}
+    </article>
+  );
+}
+
+/** What would be executed, and why it needs approval. */
+function CallParts({ parts }: { parts: QuestionParts }): ReactNode {
+  return (
+    <>
       <section className="question-call" aria-label={`Arguments of ${parts.tool}`}>
         <ArgumentList fields={parts.fields} maxLines={Number.POSITIVE_INFINITY} />
       </section>
@@ -67,14 +101,7 @@ export function QuestionCard({ question, state, onSettle, onConflict }: Question
           </div>
         )}
       </dl>
-      {isOpen ? (
-        <Answer question={question} onSettle={onSettle} onConflict={onConflict} />
-      ) : (
-        <p className={`question-result tone-${state.tone}`} role="status">
-          {state.text}
-        </p>
-      )}
-    </article>
+    </>
   );
 }
 
@@ -91,6 +118,7 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
     return () => clearTimeout(timer);
   }, []);
 
+  const isFlow = isFlowQuestion(question);
   const off = missing ?? (isSettled ? null : 'It has just appeared.');
 
   const answer = async (name: string, request: AnswerRequest) => {
@@ -116,7 +144,7 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
     <div className="question-answer">
       {isRefusing && (
         <label className="field">
-          <span>Why not? The model reads this (optional)</span>
+          <span>Why not? The {isFlow ? 'flow' : 'model'} reads this (optional)</span>
           <input
             className="input"
             value={reason}
@@ -142,16 +170,18 @@ function Answer({ question, onSettle, onConflict }: Omit<QuestionCardProps, 'sta
         ) : (
           <>
             <Button variant="primary" isBusy={busy !== null} disabledReason={off} onClick={() => void answer('once', { allowed: true })}>
-              Approve once
+              {isFlow ? 'Approve' : 'Approve once'}
             </Button>
-            <Button
-              isBusy={busy !== null}
-              disabledReason={off}
-              title="The same subjects need no further approval in this run and those below it"
-              onClick={() => void answer('always', { allowed: true, always: true })}
-            >
-              Approve always in this run
-            </Button>
+            {!isFlow && (
+              <Button
+                isBusy={busy !== null}
+                disabledReason={off}
+                title="The same subjects need no further approval in this run and those below it"
+                onClick={() => void answer('always', { allowed: true, always: true })}
+              >
+                Approve always in this run
+              </Button>
+            )}
             <Button variant="danger" isBusy={busy !== null} disabledReason={off} onClick={() => setRefusing(true)}>
               Refuse…
             </Button>

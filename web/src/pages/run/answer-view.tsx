@@ -1,6 +1,6 @@
 import { memo, type ReactNode, useState } from 'react';
 import type { AnswerItem } from '../../../../src/views/conversation.ts';
-import { formatCost, formatCount, formatDuration } from '../../../../src/views/format.ts';
+import { formatCost, formatCount, formatDuration, formatShare } from '../../../../src/views/format.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
 import { toTarget } from '../../actions/target.ts';
 import { useMissingRole } from '../../data/context.tsx';
@@ -36,7 +36,8 @@ export function AnswerView({ item, view }: { item: AnswerItem; view: RunPageView
 
 function describeFigures({ usage, costUsd, ms }: AnswerItem): string {
   const tokens = `${formatCount(usage.input + usage.output)} tokens${usage.estimated ? ' (estimated)' : ''}`;
-  return [tokens, formatCost(costUsd), formatDuration(ms)].filter((part) => part !== '').join(' · ');
+  const cached = usage.cached > 0 ? `${formatShare(usage.cached, usage.input)} cached` : '';
+  return [tokens, cached, formatCost(costUsd), formatDuration(ms)].filter((part) => part !== '').join(' · ');
 }
 
 export function TurnHead({ turn, children }: { turn: number; children: ReactNode }): ReactNode {

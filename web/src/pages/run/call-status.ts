@@ -1,7 +1,14 @@
 import type { CallItem } from '../../../../src/views/conversation.ts';
+import { isFlowQuestion } from '../../../../src/views/describe-question.ts';
 import type { Tone } from '../../parts/status.tsx';
 
-export const callStatus: Record<CallItem['status'], { text: string; tone: Tone; glyph: string }> = {
+interface StatusView {
+  text: string;
+  tone: Tone;
+  glyph: string;
+}
+
+const views: Record<CallItem['status'], StatusView> = {
   open: { text: 'running', tone: 'running', glyph: '●' },
   waiting: { text: 'waits for approval', tone: 'warning', glyph: '◐' },
   ok: { text: 'ok', tone: 'ok', glyph: '✓' },
@@ -11,6 +18,11 @@ export const callStatus: Record<CallItem['status'], { text: string; tone: Tone; 
   cancelled: { text: 'cancelled', tone: 'neutral', glyph: '⊘' },
   unknown: { text: 'cut off, result unknown', tone: 'warning', glyph: '?' },
 };
+
+export function statusOf(item: CallItem): StatusView {
+  const view = views[item.status];
+  return item.status === 'waiting' && isFlowQuestion(item) ? { ...view, text: 'waits for an answer' } : view;
+}
 
 type Rejection = NonNullable<CallItem['rejected']>;
 
@@ -25,6 +37,8 @@ const rejectionTexts: Record<Exclude<Rejection, 'denied'>, string> = {
 /** Why the call was allowed or not, as a sentence. */
 export function describeDecision({ decision, rejected }: Pick<CallItem, 'decision' | 'rejected'>): string {
   if (rejected !== null && rejected !== 'denied') return rejectionTexts[rejected];
+  // No rule decides about the steps of a flow.
+  if (isFlowQuestion({ decision })) return '';
   const { action, rule, owner, about } = decision;
   const subject = about === undefined ? '' : ` for ${about}`;
   if (rule === null) return action === 'allow' ? `Allowed by ${owner}${subject}.` : `Denied: no rule of ${owner} allows it${subject}.`;

@@ -5,6 +5,7 @@ import { sanitizeLine } from '../../../../src/text/terminal.ts';
 import { countChangedLines } from '../../../../src/views/changes.ts';
 import type { CallItem } from '../../../../src/views/conversation.ts';
 import { describeCall } from '../../../../src/views/describe-call.ts';
+import { isFlowQuestion } from '../../../../src/views/describe-question.ts';
 import { formatBytes, formatDuration } from '../../../../src/views/format.ts';
 import type { LiveState } from '../../../../src/views/live-state.ts';
 import { ArgumentList } from '../../parts/arguments.tsx';
@@ -13,7 +14,7 @@ import { Duration, formatTime } from '../../parts/figures.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { CodeBlock } from '../../parts/text.tsx';
 import { Link } from '../../router.tsx';
-import { callStatus, describeDecision } from './call-status.ts';
+import { describeDecision, statusOf } from './call-status.ts';
 import { ChildLinks, describeChild } from './child-links.tsx';
 
 /** Changes whenever something of a call that is shown changes. */
@@ -29,7 +30,7 @@ export const CallView = memo(
   function CallView({ item, state }: { item: CallItem; state: LiveState; revision: string }): ReactNode {
     const [choice, setChoice] = useState<boolean | null>(null);
     const isOpen = choice ?? isOpenAtFirst(item);
-    const { tone, text, glyph } = callStatus[item.status];
+    const { tone, text, glyph } = statusOf(item);
     const title = describeCall(item.tool, item.arguments);
     const argument = title.startsWith(`${item.tool} `) ? title.slice(item.tool.length + 1) : '';
     return (
@@ -108,7 +109,7 @@ function CallBody({ item }: { item: CallItem }): ReactNode {
         {status === 'waiting' && (
           <>
             {' '}
-            <Link to="/approvals">Review it in approvals</Link>
+            <Link to="/approvals">{isFlowQuestion(item) ? 'Answer it in approvals' : 'Review it in approvals'}</Link>
           </>
         )}
         {item.taint.length > 0 && ` Source of the result: ${item.taint.join(', ')}.`}

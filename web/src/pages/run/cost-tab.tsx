@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
-import { formatCount, formatDuration } from '../../../../src/views/format.ts';
+import { formatCount, formatDuration, formatShare } from '../../../../src/views/format.ts';
 import { Money, Tokens } from '../../parts/figures.tsx';
 import { EmptyState, Loading } from '../../parts/states.tsx';
 import type { RunPageView } from './run-view.ts';
@@ -59,7 +59,9 @@ export function CostTab({ view: { record, version, run } }: { view: RunPageView 
               This run
             </th>
             <td className="number">{formatCount(sum('input'))}</td>
-            <td className="number">{formatCount(sum('cached'))}</td>
+            <td className="number">
+              <Cached cached={sum('cached')} input={sum('input')} />
+            </td>
             <td className="number">{formatCount(sum('output'))}</td>
             <td className="number">{formatCount(sum('reasoning'))}</td>
             <td className="number">
@@ -107,6 +109,12 @@ function TurnRow({ turn, largest }: { turn: TurnCost; largest: number }): ReactN
     <tr>
       <th scope="row" className="figure">
         {turn.turn}
+        {turn.hasCompaction && (
+          <span className="muted" title="The conversation was summarised before this turn; the call is part of its numbers">
+            {' '}
+            with compaction
+          </span>
+        )}
         {turn.failures > 0 && <span className="tone-error tone-text"> {turn.failures} failed</span>}
       </th>
       <td className="cost-bars">
@@ -117,7 +125,9 @@ function TurnRow({ turn, largest }: { turn: TurnCost; largest: number }): ReactN
         </div>
       </td>
       <td className="number">{formatCount(turn.input)}</td>
-      <td className="number">{formatCount(turn.cached)}</td>
+      <td className="number">
+        <Cached cached={turn.cached} input={turn.input} />
+      </td>
       <td className="number">{formatCount(turn.output)}</td>
       <td className="number">{formatCount(turn.reasoning)}</td>
       <td className="number">
@@ -125,5 +135,15 @@ function TurnRow({ turn, largest }: { turn: TurnCost; largest: number }): ReactN
       </td>
       <td className="number">{formatDuration(turn.ms)}</td>
     </tr>
+  );
+}
+
+/** Cached tokens and their share of the input. */
+function Cached({ cached, input }: { cached: number; input: number }): ReactNode {
+  return (
+    <>
+      {formatCount(cached)}
+      {cached > 0 && <span className="muted"> {formatShare(cached, input)}</span>}
+    </>
   );
 }

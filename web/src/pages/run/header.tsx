@@ -3,8 +3,7 @@ import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatEffort } from '../../../../src/text/effort.ts';
 import { formatDuration, shortId } from '../../../../src/views/format.ts';
-import { displayName, hasProblems } from '../../../../src/views/run-row.ts';
-import { describeProblems } from '../../../../src/views/tree-counter.ts';
+import { displayName, hasProblems, knownCost, problemsText, runTrust } from '../../../../src/views/run-row.ts';
 import { shownStatus } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
 import { toTarget } from '../../actions/target.ts';
@@ -19,6 +18,7 @@ import { Link, navigate, withTab } from '../../router.tsx';
 import { usePageKeys } from '../../shell/shortcuts.ts';
 import { Activity } from '../tree/activity.tsx';
 import { Total } from '../tree/header.tsx';
+import { TrustWord } from '../tree/trust.tsx';
 import type { RunPageView } from './run-view.ts';
 import './run.css';
 
@@ -47,6 +47,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
         <span className="run-title">
           <StatusMark status={status} hasProblems={hasProblems(run)} needsUser={run.questions > 0} />
           <span className="run-title-text">{name}</span>
+          <TrustWord word={runTrust(run)} />
         </span>
       }
       subtitle={
@@ -99,7 +100,7 @@ export function RunFrame({ view, children }: { view: RunPageView; children: Reac
 }
 
 function RunTotals({ run, now }: { run: LiveRun; now: ReactNode }): ReactNode {
-  const problems = describeProblems(run.problems);
+  const problems = problemsText(run);
   return (
     <dl className="totals">
       {now !== null && (
@@ -118,7 +119,7 @@ function RunTotals({ run, now }: { run: LiveRun; now: ReactNode }): ReactNode {
         <Tokens value={run.tokens} />
       </Total>
       <Total label={run.children.length > 0 ? 'Cost with children' : 'Cost'}>
-        <Money usd={run.costUsd} />
+        <Money usd={knownCost(run)} />
       </Total>
       <Total label="Time">
         <Duration from={run.startedAt} to={run.endedAt} />

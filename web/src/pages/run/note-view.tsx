@@ -1,6 +1,6 @@
 import { memo, type ReactNode } from 'react';
 import { sanitizeLine } from '../../../../src/text/terminal.ts';
-import type { NoteItem } from '../../../../src/views/conversation.ts';
+import { describeCompaction, type NoteItem } from '../../../../src/views/conversation.ts';
 import { formatTime } from '../../parts/figures.tsx';
 import { Markdown } from '../../parts/markdown.tsx';
 import type { Tone } from '../../parts/status.tsx';
@@ -19,17 +19,20 @@ const titles: Record<NoteItem['kind'], { title: string; tone: Tone | 'plain' }> 
 };
 
 /** Everything in a conversation that is neither an answer nor a call. */
-export const NoteView = memo(function NoteView({ item: { kind, from, text, at } }: { item: NoteItem }): ReactNode {
-  const { title, tone } = titles[kind];
+export const NoteView = memo(function NoteView({ item }: { item: NoteItem }): ReactNode {
+  const { kind, from, text, at, compaction } = item;
+  const { tone } = titles[kind];
+  const title = compaction ? 'Conversation compacted' : titles[kind].title;
   return (
     <section className={`note note-${kind} tone-${tone}`} aria-label={title}>
       <header className="turn-head">
         <h2>{title}</h2>
         <span className="muted" title={formatTime(at)}>
           {from !== '' && `from ${sanitizeLine(from)}`}
+          {describeCompaction(item)}
         </span>
       </header>
-      {text.trim() !== '' && <Markdown text={text} maxLines={24} />}
+      {text.trim() !== '' && <Markdown text={text} maxLines={compaction ? 6 : 24} />}
     </section>
   );
 });

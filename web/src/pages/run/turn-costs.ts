@@ -15,6 +15,8 @@ export interface TurnCost {
   /** Requests that failed. */
   failures: number;
   isEstimated: boolean;
+  /** A summary of the conversation is part of it. */
+  hasCompaction: boolean;
 }
 
 export function factsToTurnCosts(facts: (StoredFact | ErasedFact)[]): TurnCost[] {
@@ -22,9 +24,10 @@ export function factsToTurnCosts(facts: (StoredFact | ErasedFact)[]): TurnCost[]
   for (const fact of facts) {
     if ('erased' in fact) continue;
     if (fact.type === 'model.asked') {
-      const known = turns.get(fact.data.turn);
-      if (known) known.model = fact.data.model;
-      else turns.set(fact.data.turn, { ...emptyTurn(fact.data.turn, fact.data.model), askedAt: Date.parse(fact.at) });
+      const { turn, model, purpose } = fact.data;
+      const known = turns.get(turn) ?? { ...emptyTurn(turn, model), askedAt: Date.parse(fact.at) };
+      known.hasCompaction ||= purpose === 'compact';
+      turns.set(turn, Object.assign(known, { model }));
     }
     if (fact.type !== 'model.answered' && fact.type !== 'model.failed') continue;
     const turn = turns.get(fact.data.turn);
@@ -44,5 +47,17 @@ export function factsToTurnCosts(facts: (StoredFact | ErasedFact)[]): TurnCost[]
 }
 
 function emptyTurn(turn: number, model: string): TurnCost {
-  return { turn, model, input: 0, cached: 0, output: 0, reasoning: 0, costUsd: null, ms: 0, failures: 0, isEstimated: false };
+  return {
+    turn,
+    model,
+    input: 0,
+    cached: 0,
+    output: 0,
+    reasoning: 0,
+    costUsd: null,
+    ms: 0,
+    failures: 0,
+    isEstimated: false,
+    hasCompaction: false,
+  };
 }

@@ -22,14 +22,14 @@ export function Activity({ row, state, isCompact = false }: ActivityProps): Reac
     <>
       {run.questions > 0 && (
         <Link to="/approvals" className="approval-link" tabIndex={-1}>
-          <Badge tone="warning">{run.questions === 1 ? 'needs approval' : `${run.questions} need approval`}</Badge>
+          <Badge tone="warning">{describeWaiting(run)}</Badge>
         </Link>
       )}
       <span className={`truncate tone-${toneOf(row)} tone-text`} title={text}>
         {text}
       </span>
       {!isCompact && failed > 0 && (
-        <Badge tone="error" title="Calls that failed">
+        <Badge tone="error" title={run.kind === 'flow' ? 'Steps that failed' : 'Calls that failed'}>
           {failed} failed
         </Badge>
       )}
@@ -49,12 +49,17 @@ export function Activity({ row, state, isCompact = false }: ActivityProps): Reac
   );
 }
 
+function describeWaiting({ kind, questions }: TreeRow['run']): string {
+  if (kind === 'flow') return questions === 1 ? 'needs an answer' : `${questions} need an answer`;
+  return questions === 1 ? 'needs approval' : `${questions} need approval`;
+}
+
 function describe({ run, status }: Pick<TreeRow, 'run' | 'status'>, state: LiveState): string {
   if (status === 'interrupted') return 'interrupted';
   const queue = queuePosition(run, state);
   if (queue !== null) return `queued, ${queue.position} of ${queue.of}`;
-  // A badge says that it waits; the call says for what.
-  if (run.questions > 0 && run.tools.length > 0) return run.tools.map(({ text }) => text).join(', ');
+  // A badge says that it waits; the call says for what. The question of a flow is its activity.
+  if (run.questions > 0 && run.kind === 'agent' && run.tools.length > 0) return run.tools.map(({ text }) => text).join(', ');
   // Badges tell the problems of an ended run.
   const shown = isLive(run.status) ? run : { ...run, problems: { failed: 0, denied: 0 } };
   return describeActivity(shown, state, 'waits until somebody continues it');

@@ -3,7 +3,6 @@ import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatDuration } from '../../../../src/views/format.ts';
 import type { LiveState } from '../../../../src/views/live-state.ts';
-import { listBelow } from '../../../../src/views/live-steps.ts';
 import { displayName, elapsedTime, formatTurn, hasProblems, isLate } from '../../../../src/views/run-row.ts';
 import type { TreeRow } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
@@ -25,7 +24,7 @@ interface GridRowProps {
   isUndriven: boolean;
   isActive: boolean;
   onActivate(id: string): void;
-  onFold(id: string, isFolded: boolean): void;
+  onFold(id: string): void;
 }
 
 export const GridRow = memo(function GridRow({
@@ -38,11 +37,9 @@ export const GridRow = memo(function GridRow({
   onActivate,
   onFold,
 }: GridRowProps): ReactNode {
-  const { run, opens, depth, fold, hidden, status, isMatch } = row;
+  const { run, opens, depth, fold, hidden, status, isMatch, place } = row;
   const isStep = opens !== run.id;
   const actions = useRunActions();
-  const parent = run.parentId === null ? undefined : state.runs.get(run.parentId);
-  const siblings = parent ? listBelow(parent).map((each) => (typeof each === 'string' ? each : `${parent.id}:${each.step}`)) : [run.id];
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles keys.
     <div
@@ -51,13 +48,17 @@ export const GridRow = memo(function GridRow({
       data-run={run.id}
       aria-rowindex={index + 2}
       aria-level={depth + 1}
-      aria-posinset={siblings.indexOf(run.id) + 1}
-      aria-setsize={siblings.length}
+      aria-posinset={place.at}
+      aria-setsize={place.of}
       aria-expanded={fold === 'none' ? undefined : fold === 'open'}
       tabIndex={isActive ? 0 : -1}
       style={{ transform: `translateY(${top}px)` }}
       onFocus={() => onActivate(run.id)}
-      onClick={(event) => void ((event.target as HTMLElement).closest('a, button, [role="menu"]') === null && navigate(`/runs/${opens}`))}
+      onClick={(event) => {
+        if ((event.target as HTMLElement).closest('a, button, [role="menu"]') !== null) return;
+        if (isStep && fold !== 'none') onFold(run.id);
+        else navigate(`/runs/${opens}`);
+      }}
     >
       <div role="gridcell" className="cell cell-run" style={{ paddingLeft: `calc(${depth} * var(--indent))` }}>
         {fold === 'none' ? (
@@ -68,7 +69,7 @@ export const GridRow = memo(function GridRow({
             className="fold"
             tabIndex={-1}
             aria-label={fold === 'open' ? 'Fold' : 'Unfold'}
-            onClick={() => onFold(run.id, fold === 'open')}
+            onClick={() => onFold(run.id)}
           >
             {fold === 'open' ? '▾' : '▸'}
           </button>
@@ -78,7 +79,7 @@ export const GridRow = memo(function GridRow({
           {displayName(run)}
         </Link>
         {hidden > 0 && <span className="muted"> +{hidden}</span>}
-        <span className="run-agent muted truncate">{run.name === run.agent ? '' : (run.agent ?? run.kind)}</span>
+        <span className="run-agent muted truncate">{describeKind(row)}</span>
       </div>
       <div role="gridcell" className="cell cell-now">
         <Activity row={row} state={state} />
@@ -110,6 +111,11 @@ export const GridRow = memo(function GridRow({
     </div>
   );
 });
+
+/** The agent, or the kind of a step, unless its name says it. */
+function describeKind({ run: { name, agent, kind } }: TreeRow): string {
+  return name === agent || (kind === 'flow' && (agent === 'sleep' || agent === 'steps')) ? '' : (agent ?? kind);
+}
 
 /** Elapsed time, with the limit while it runs. */
 function Time({ run }: { run: LiveRun }): ReactNode {

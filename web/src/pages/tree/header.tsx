@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { isLive } from '../../../../src/contract/run-status.ts';
 import type { LiveRun } from '../../../../src/contract/view.ts';
 import { formatDuration, shortId } from '../../../../src/views/format.ts';
-import { displayName, hasProblems } from '../../../../src/views/run-row.ts';
+import { displayName, hasProblems, knownCost, runTrust } from '../../../../src/views/run-row.ts';
 import { shownStatus } from '../../../../src/views/tree-rows.ts';
 import { useRunActions } from '../../actions/run-actions.tsx';
 import { toTarget } from '../../actions/target.ts';
@@ -19,6 +19,7 @@ import { StatusMark } from '../../parts/status.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Link } from '../../router.tsx';
 import { summarizeTree } from './summary.ts';
+import { TrustWord } from './trust.tsx';
 import './tree.css';
 
 interface TreeFrameProps {
@@ -49,8 +50,9 @@ export function TreeFrame({ tree, tab, children }: TreeFrameProps): ReactNode {
       }
       heading={
         <span className="run-title">
-          <StatusMark status={status} hasProblems={hasProblems(root)} />
+          <StatusMark status={status} hasProblems={hasProblems(root)} needsUser={root.questions > 0} />
           <span className="run-title-text">{name}</span>
+          <TrustWord word={runTrust(root)} />
         </span>
       }
       subtitle={
@@ -122,7 +124,7 @@ function TreeTotals({ tree: { state }, root }: { tree: LiveTree; root: LiveRun }
         <Tokens value={root.tokens} />
       </Total>
       <Total label="Cost">
-        <Money usd={root.costUsd} />
+        <Money usd={knownCost(root)} />
       </Total>
       <Total label="Time">
         <Duration from={root.startedAt} to={root.endedAt} />
@@ -131,14 +133,14 @@ function TreeTotals({ tree: { state }, root }: { tree: LiveTree; root: LiveRun }
         )}
       </Total>
       {problems > 0 && (
-        <Total label="Failed or denied calls">
+        <Total label={root.kind === 'flow' ? 'Failed or denied' : 'Failed or denied calls'}>
           <span className="tone-warning tone-text">{problems}</span>
         </Total>
       )}
       {questions > 0 && (
-        <Total label="Waiting for approval">
+        <Total label="Waiting for you">
           <Link to="/approvals" className="tone-warning tone-text">
-            {questions}, review
+            {questions}, {root.kind === 'flow' ? 'answer' : 'review'}
           </Link>
         </Total>
       )}

@@ -26,6 +26,8 @@ interface OutcomeCardProps {
 export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: OutcomeCardProps): ReactNode {
   const { status, summary, error, data, truncated, notices = [], turns, tokens, costUsd, durationMs } = outcome;
   const title = formatStatus(status);
+  // A result that is data has the same as its text.
+  const isText = summary.trim() !== '' && !isSameData(summary, data);
   return (
     <section className={`outcome tone-${statusTone[status]}`} aria-label="Outcome">
       <h2>
@@ -33,7 +35,12 @@ export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: Outc
         {title.slice(1)}
         <TrustBadge outcome={outcome} />
         <span className="outcome-figures muted">
-          {[formatPlural(turns, 'turn'), `${formatCount(totalTokens(tokens))} tokens`, formatCost(costUsd), formatDuration(durationMs)]
+          {[
+            turns === 0 ? '' : formatPlural(turns, 'turn'),
+            `${formatCount(totalTokens(tokens))} tokens`,
+            formatCost(costUsd),
+            formatDuration(durationMs),
+          ]
             .filter((part) => part !== '')
             .join(' · ')}
         </span>
@@ -44,7 +51,7 @@ export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: Outc
         </p>
       )}
       <CheckList outcome={outcome} />
-      {summary.trim() !== '' && !isRepeated && <Markdown text={summary} maxLines={maxLines} />}
+      {isText && !isRepeated && <Markdown text={summary} maxLines={maxLines} />}
       {summary.trim() === '' && error === null && <p className="muted">It ended without a text.</p>}
       {data !== undefined && <CodeBlock text={JSON.stringify(data, null, 2)} label="Result data" canCopy />}
       {truncated !== null && (
@@ -59,4 +66,8 @@ export function OutcomeCard({ outcome, maxLines = 40, isRepeated = false }: Outc
       ))}
     </section>
   );
+}
+
+function isSameData(summary: string, data: unknown): boolean {
+  return data !== undefined && summary.trim() === JSON.stringify(data);
 }

@@ -1,7 +1,7 @@
 // The runs of a tree as a grid with rows that fold. Only visible rows are in the document, so thousands of runs stay smooth.
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { listRows, type TreeRow } from '../../../../src/views/tree-rows.ts';
+import { listRows, type TreeRow, toggleFold } from '../../../../src/views/tree-rows.ts';
 import type { LiveTree } from '../../data/use-live-tree.ts';
 import { narrow, useMedia } from '../../parts/media.ts';
 import { useScrollMargin } from '../../parts/scroll-margin.ts';
@@ -60,10 +60,9 @@ export function TreeGrid({ tree, isUndriven, folded, onFold, filter }: TreeGridP
   });
 
   const setFold = useCallback(
-    (id: string, isFolded: boolean) => {
+    (id: string) => {
       const next = new Set(folded);
-      if (isFolded) next.add(id);
-      else next.delete(id);
+      toggleFold(next, id);
       onFold(next);
     },
     [folded, onFold],
@@ -73,7 +72,7 @@ export function TreeGrid({ tree, isUndriven, folded, onFold, filter }: TreeGridP
     if (current === undefined) return;
     const target = findTarget(rows, activeIndex, to);
     if (target === 'open') return navigate(`/runs/${current.opens}`);
-    if (target === 'fold' || target === 'unfold') return setFold(current.run.id, target === 'fold');
+    if (target === 'fold' || target === 'unfold') return setFold(current.run.id);
     const next = rows[target];
     if (next === undefined) return;
     setActiveId(next.run.id);

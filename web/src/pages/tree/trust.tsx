@@ -16,7 +16,10 @@ const badges: Record<NonNullable<ReturnType<typeof trustWord>>, { tone: Tone; ti
 const checkTones: Record<CheckStatus, Tone> = { passed: 'ok', failed: 'error', refused: 'warning', unknown: 'warning' };
 
 export function TrustBadge({ outcome }: { outcome: Outcome }): ReactNode {
-  const word = trustWord(outcome);
+  return <TrustWord word={trustWord(outcome)} />;
+}
+
+export function TrustWord({ word }: { word: ReturnType<typeof trustWord> }): ReactNode {
   return word === null ? null : <Badge {...badges[word]}>{word}</Badge>;
 }
 
