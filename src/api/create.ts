@@ -23,10 +23,10 @@ import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { createDescendantFilter } from '../records/descendants.ts';
-import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
+import { eraseTrees, type Forget, findTreesEndedBefore, loadRemainingFacts, weighTrees } from '../records/erase.ts';
 import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
-import { forkBrief } from '../records/fork.ts';
+import { createForkBrief } from '../records/fork.ts';
 import { importTree } from '../records/import-tree.ts';
 import { withPlanTrees } from '../records/plan-trees.ts';
 import { replayTree, verifyTrees } from '../records/verify.ts';
@@ -242,7 +242,7 @@ export function createApi(options: ApiOptions): Api {
     async logs(id, options = {}) {
       const row = await findRun(id, store);
       const { tree = false, after, limit } = options;
-      if (row.erasedAt !== undefined) return remainingFacts(row, tree, store);
+      if (row.erasedAt !== undefined) return loadRemainingFacts(row, tree, store);
       const scope = tree ? { rootId: row.rootId } : { runId: row.runId };
       const isWhole = !tree || row.runId === row.rootId;
       // Nothing has to be left out, so the store reads only the page.
@@ -261,7 +261,7 @@ export function createApi(options: ApiOptions): Api {
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
     async fork(id, fork, options) {
       const { runId } = await findRun(id, store);
-      return (await drive()).start(await forkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
+      return (await drive()).start(await createForkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
     },
     agents: (): Agent[] => catalog.list(),
     watch: (listener, { deltas = true } = {}) => listeners.add(listener, { deltas }),

@@ -17,7 +17,7 @@ import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
-import { followUpAsRoot } from '../records/fork.ts';
+import { createRootFollowUp } from '../records/fork.ts';
 import { createAnswer } from './answer.ts';
 import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
@@ -127,7 +127,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     const brief =
       row.parentId === null
         ? createFollowUpBrief(await loadState(row.runId, store), text)
-        : await followUpAsRoot(row.runId, { task: text }, store);
+        : await createRootFollowUp(row.runId, { task: text }, store);
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 

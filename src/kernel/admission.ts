@@ -12,7 +12,7 @@ import type { Catalog } from '../ports/catalog.ts';
 import type { FlowProgram } from '../ports/flow.ts';
 import type { ModelRequester } from '../ports/model.ts';
 import type { StoredBlob } from '../ports/store.ts';
-import { clientLimits, effectiveLimits, limitsForChildren, type ParentLimits } from '../rules/limits.ts';
+import { computeClientLimits, computeEffectiveLimits, findChildLimits, type ParentLimits } from '../rules/limits.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import {
   assertToolsPassedOn,
@@ -88,7 +88,7 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const shell = author.hasShell ? tools.get('bash') : undefined;
   await assertChecksAllowed(brief.checks ?? [], { tool: shell, rulesets: author.rulesets, workspace: settings.workspace });
   const rulesets = [...own, ...narrowingRulesets(brief, agent, dialect)];
-  const limits = effectiveLimits(
+  const limits = computeEffectiveLimits(
     [
       { from: 'dialect', limits: dialect.setup.limits ?? {} },
       { from: 'config', limits: settings.limits },
@@ -190,7 +190,7 @@ export function admitClient(
   { settings }: Pick<AdmissionDeps, 'settings'>,
 ): Admission {
   const { maxDepth, maxConcurrent, maxOutputBytes } = settings.limits;
-  const limits = clientLimits([
+  const limits = computeClientLimits([
     { from: 'dialect', limits: dialect.setup.limits ?? {} },
     {
       from: 'config',
@@ -297,7 +297,7 @@ function noModelError(): RetinueError {
 
 /** The limits a parent passes on, less what it has spent. */
 function computeRemainingLimits(parent: Run): ParentLimits {
-  const limits = limitsForChildren(parent.grant.limits, { isClient: parent.work === null });
+  const limits = findChildLimits(parent.grant.limits, { isClient: parent.work === null });
   const { tokens, costUsd } = parent.budget.left();
   return { ...limits, maxTokens: tokens === null ? null : Math.max(1, tokens), maxCostUsd: costUsd };
 }

@@ -5,7 +5,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Ruleset } from '../contract/grant.ts';
 import type { EffectiveLimits } from '../contract/limits.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { decideCall, nameCovers, offeredTools, parseRule, serverRuleset, toolRuleset } from '../rules/policy.ts';
+import { createServerRuleset, createToolRuleset, decideCall, filterOfferedTools, nameCovers, parseRule } from '../rules/policy.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import type { DialectServices } from './dialect-services.ts';
 import type { Services } from './services.ts';
@@ -47,7 +47,7 @@ export function assertToolsPassedOn(
 export function narrowingRulesets(brief: Brief, agent: Agent, { delegationTools }: DialectTools): Ruleset[] {
   const sets: (Ruleset | null)[] = [
     ...agentRulesets(agent, delegationTools),
-    toolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
+    createToolRuleset('the brief', brief.tools?.allow, brief.tools?.deny ?? []),
     rulesToRuleset('the brief', brief.rules),
     ...(brief.rulesets ?? []),
   ];
@@ -66,7 +66,7 @@ function agentRulesets(agent: Agent, delegationTools: readonly string[]): Rulese
   const sets: (Ruleset | null)[] = [
     ...toolListRulesets(agent, withDelegation),
     rulesToRuleset(`agent ${agent.name}`, agent.rules),
-    servers ? serverRuleset(`agent ${agent.name}`, servers) : null,
+    servers ? createServerRuleset(`agent ${agent.name}`, servers) : null,
   ];
   const rulesets = sets.filter((set) => set !== null);
   knownRulesets.set(agent, { delegationTools, rulesets });
@@ -79,9 +79,9 @@ function toolListRulesets(
   withDelegation: (tools: string[] | undefined) => string[] | undefined,
 ): (Ruleset | null)[] {
   const owner = `agent ${name}`;
-  const own = toolRuleset(owner, withDelegation(tools), disallowedTools);
+  const own = createToolRuleset(owner, withDelegation(tools), disallowedTools);
   if (childTools === undefined) return [own];
-  const passedOn = toolRuleset(owner, withDelegation(childTools), disallowedTools);
+  const passedOn = createToolRuleset(owner, withDelegation(childTools), disallowedTools);
   return [own && { ...own, scope: 'own' }, passedOn && { ...passedOn, scope: 'children' }];
 }
 
@@ -141,5 +141,5 @@ function findOffered(brief: Brief, agent: Agent, { dialect, tools, rulesets }: O
     return agent.tools === undefined || agent.tools.some((own) => nameCovers(own, name));
   });
   const asked = brief.tools?.allow;
-  return offeredTools(rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => nameCovers(own, name))));
+  return filterOfferedTools(rulesets, asked === undefined ? names : names.filter((name) => asked.some((own) => nameCovers(own, name))));
 }

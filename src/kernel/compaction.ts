@@ -6,7 +6,7 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { FactData } from '../contract/fact.ts';
 import type { CompactionTexts } from '../conversation/loop-texts.ts';
-import { type CallState, type Entry, entriesBytes, entriesForCompaction, type PinnedParts } from '../conversation/request.ts';
+import { type CallState, type ConversationEntry, entriesBytes, entriesForCompaction, type PinnedParts } from '../conversation/request.ts';
 import { contentToText } from '../conversation/tool-calls.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { currentCalls, livePhase, loopVersionOf, type RunState, settledPhase, startedFact } from './state.ts';
@@ -17,10 +17,10 @@ const filePrefix = 'read:';
 
 interface Split {
   /** The first message. */
-  head: Entry[];
-  replaced: Entry[];
+  head: ConversationEntry[];
+  replaced: ConversationEntry[];
   /** The last answer; after a refused request, also what was to be sent with it. */
-  kept: Entry[];
+  kept: ConversationEntry[];
 }
 
 function splitEntries(state: RunState): Split {
@@ -74,7 +74,7 @@ export function isCompactionDue(state: RunState, { aim, isFull }: { aim: number;
 }
 
 /** The entries of the request for a summary. After a refusal, only those that it replaces: everything together was too long. */
-export function buildCompactionEntries(state: RunState): Entry[] {
+export function buildCompactionEntries(state: RunState): ConversationEntry[] {
   const { prompt } = loopVersionOf(state).compaction as CompactionTexts;
   if (settledPhase(state).name === 'asking') {
     const { head, replaced } = splitEntries(state);
@@ -118,7 +118,7 @@ export function composeCompaction(state: RunState, answer: FactData['model.answe
 }
 
 /** Answers that stay besides the last one. */
-function countOlderAnswers(kept: Entry[]): number {
+function countOlderAnswers(kept: ConversationEntry[]): number {
   return Math.max(0, kept.filter((entry) => entry.kind === 'assistant').length - 1);
 }
 

@@ -32,7 +32,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     const existing = call && findChildOfCall(call, n);
     if (existing) return { ok: true, runId: existing };
     const { continues } = brief;
-    if (continues !== undefined && !(view(continues) ?? (await recall(continues))))
+    if (continues !== undefined && !(view(continues) ?? (await viewEarlier(continues))))
       return { ok: false, error: unknownChildError(continues).info };
     try {
       const started = await services.startRun(brief, {
@@ -63,12 +63,12 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
   }
 
   /** Only a client may look at runs of other clients, and at its own ones that it no longer has in memory. */
-  async function recall(id: string): Promise<ChildView | null> {
+  async function viewEarlier(id: string): Promise<ChildView | null> {
     return run.work ? null : findEarlierRun(id, { ...reach, formerIds: [...reach.formerIds, run.id] }, services);
   }
 
   async function deliver(id: string, text: string): Promise<DelegationStart> {
-    const known = view(id) ?? (await recall(id));
+    const known = view(id) ?? (await viewEarlier(id));
     if (!known) return { ok: false, error: unknownChildError(id).info };
     const child = runs.get(id);
     if (!known.outcome && !child) return { ok: false, error: notDrivenHereError(id, await isDriven(known.row, store)).info };
@@ -109,7 +109,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       signal?.removeEventListener('abort', end);
     },
     view,
-    recall,
+    viewEarlier,
     newest: (idOrLabel) => findNewest(idOrLabel, [...childrenOf().values()]),
     children: () => [...childrenOf().keys()].flatMap((id) => view(id) ?? []),
     message(id, text, { newest = false } = {}) {
@@ -118,7 +118,7 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
       return sent;
     },
     async read(id, part, page) {
-      if (!childrenOf().has(id) && !(await recall(id))) return null;
+      if (!childrenOf().has(id) && !(await viewEarlier(id))) return null;
       await journal.flushed();
       return cutPage(await readPart(id, part, services), page, maxOutputBytes.value);
     },

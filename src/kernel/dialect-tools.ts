@@ -15,7 +15,7 @@ import type {
   DialectTool,
 } from '../ports/dialect.ts';
 import type { AnyTool } from '../ports/tool.ts';
-import { clientLimits, type GivenLimits } from '../rules/limits.ts';
+import { computeClientLimits, type GivenLimits } from '../rules/limits.ts';
 import { withAbortReason } from '../text/abort-reason.ts';
 
 /** Results consist of reports that are cut to their limits already, so this only bounds the largest possible result: 16 reports of 16 MiB. */
@@ -58,7 +58,7 @@ export async function performRequest(request: DelegationRequest, delegation: Del
     case 'read': {
       const page = await delegation.read(request.id, request.part, request);
       if (!page) return { kind: 'refused', error: unknownChildError(request.id).info };
-      return { kind: 'page', id: request.id, page, view: delegation.view(request.id) ?? (await delegation.recall(request.id)) };
+      return { kind: 'page', id: request.id, page, view: delegation.view(request.id) ?? (await delegation.viewEarlier(request.id)) };
     }
   }
 }
@@ -115,7 +115,7 @@ function loadReplies(ids: string[], delegation: Delegation): Promise<ChildReply[
 }
 
 async function loadReply(id: string, delegation: Delegation): Promise<ChildReply> {
-  const view = delegation.view(id) ?? (await delegation.recall(id));
+  const view = delegation.view(id) ?? (await delegation.viewEarlier(id));
   return view ? { ok: true, view } : { ok: false, error: unknownChildError(id).info, asked: id };
 }
 
@@ -165,7 +165,7 @@ export function createDialectTools(dialect: Dialect, catalog: Catalog, limits: L
 
 /** What tools say about limits, before there is a run that they apply to. */
 export function findContextLimits(dialect: Dialect, given: GivenLimits[]): Pick<DialectContext, 'maxConcurrent' | 'maxChildMs'> {
-  const { maxConcurrent, timeoutMs } = clientLimits([{ from: 'dialect', limits: dialect.setup?.limits ?? {} }, ...given]);
+  const { maxConcurrent, timeoutMs } = computeClientLimits([{ from: 'dialect', limits: dialect.setup?.limits ?? {} }, ...given]);
   const isChildren = timeoutMs.from === 'command';
   return { maxConcurrent: maxConcurrent.value, maxChildMs: isChildren ? timeoutMs.value : null };
 }

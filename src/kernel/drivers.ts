@@ -44,7 +44,7 @@ export const driveAgent: Driver = async (run, services) => {
 
 /** The run is stopped if the session fails. */
 export function openToolSession(run: Run, services: Services): ToolSessionState {
-  const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
+  const executor = services.findExecutor(run.state.created.data.host) ?? services.findExecutor('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
   const { id: runId, workspace, signal } = run;
   const session = executor.open({ runId, workspace, readable: services.settings.readable, memo: run.state.memo, signal });

@@ -2,7 +2,7 @@
 
 import type { FactData } from '../contract/fact.ts';
 import { submitTool } from '../contract/tool-names.ts';
-import type { Entry, PinnedParts } from '../conversation/request.ts';
+import type { ConversationEntry, PinnedParts } from '../conversation/request.ts';
 import { contentToText } from '../conversation/tool-calls.ts';
 import type { ModelWork, Run } from './run.ts';
 import { loopVersionOf, pendingInput, startedFact } from './state.ts';
@@ -61,7 +61,7 @@ function messageToLines({ role, content }: PinnedParts['history'][number]): stri
   });
 }
 
-function entryToLines(entry: Entry): string[] {
+function entryToLines(entry: ConversationEntry): string[] {
   if (entry.kind === 'user') return [];
   if (entry.kind === 'assistant') {
     const text = contentToText(entry.content);

@@ -180,7 +180,7 @@ function judgeArguments({ name, args, hash, review }: CallArguments, run: Run, s
   const decision = decideForRun({ tool, hash, subjects: read.subjects, needsApproval: review.needsApproval === true }, run, services);
   const verdict: Verdict = { args, decision, idempotent: tool.idempotent, immediate: null };
   const isOffered = offered.includes(name) || tool.isExternal === true;
-  const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.attended(run.rootId) ?? false);
+  const canAsk = (run.depth === 0 || run.dialect.setup.asks !== false) && (services.questions?.canAnswer(run.rootId) ?? false);
   if (decision.action === 'ask' && isOffered && canAsk) verdict.ask = read.subjects.filter(isOwnSubject).map(subjectText);
   else if (decision.action !== 'allow')
     verdict.immediate = { reason: 'denied', status: 'denied', output: describeDenial(run, name, decision) };

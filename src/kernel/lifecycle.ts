@@ -108,7 +108,7 @@ function releaseRun(run: Run, { journal, runs }: Services): void {
   runs.delete(run.id);
 }
 
-/** Ended children that a client keeps in memory. Older ones are read from the store (`recall` in delegation.ts). */
+/** Ended children that a client keeps in memory. Older ones are read from the store (`viewEarlier` in delegation.ts). */
 const maxKeptChildren = 256;
 
 function forgetOldChildren({ state, endedRows }: Run): void {

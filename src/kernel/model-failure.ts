@@ -1,7 +1,7 @@
 // What follows a model call that failed: wait and retry, fall back to another model, remove old tool results, pause, or end the run.
 import type { ErrorInfo } from '../contract/error.ts';
 import type { ModelCallResult } from '../ports/model.ts';
-import { retryDelay } from '../scheduling/lanes.ts';
+import { computeRetryDelay } from '../scheduling/lanes.ts';
 import { msToIso } from '../text/instant.ts';
 import { createModelRequester } from './admission.ts';
 import { planCall } from './call-plan.ts';
@@ -52,7 +52,7 @@ export async function handleFailure(loop: Loop, attempt: Extract<ModelCallResult
   // After a rate limit the lane delays all its calls; after other failures this run waits.
   else if (!limited)
     await deadlines.wait(
-      retryDelay(attemptsOnThisModel, retryAfterMs, () => ids.random()),
+      computeRetryDelay(attemptsOnThisModel, retryAfterMs, () => ids.random()),
       signal,
     );
   return signal.aborted ? null : 'continue';

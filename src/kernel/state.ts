@@ -8,7 +8,7 @@ import type { Json } from '../contract/json.ts';
 import type { Outcome, Tokens } from '../contract/outcome.ts';
 import type { ModelSpending } from '../contract/run.ts';
 import { findLoopVersion, type LoopVersion } from '../conversation/loop-version.ts';
-import type { CallState, Entry, InboxItem, PendingInput } from '../conversation/request.ts';
+import type { CallState, ConversationEntry, InboxItem, PendingInput } from '../conversation/request.ts';
 import { type AlwaysAllowed, contentToText } from '../conversation/tool-calls.ts';
 import { parseRule } from '../rules/policy.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
@@ -73,7 +73,7 @@ export interface RunState {
   /** The fallback model in use, and the attempt at which it took over (0: before this call). Null for the run's own model. */
   fallback: { model: string; attempt: number } | null;
   conversation: {
-    entries: Entry[];
+    entries: ConversationEntry[];
     inbox: InboxItem[];
     /** Every tool call that is part of the conversation, in order. */
     calls: CallState[];

@@ -42,7 +42,7 @@ export const emptyDelegation: Delegation = {
   start: async (briefs) => briefs.map(() => ({ ok: false, error: unknownChildError('').info })),
   wait: async () => {},
   view: () => null,
-  recall: async () => null,
+  viewEarlier: async () => null,
   children: () => [],
   newest: (id) => id,
   message: async (id) => ({ ok: false, error: unknownChildError(id).info }),

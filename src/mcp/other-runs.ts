@@ -31,7 +31,7 @@ export function createReadingDelegation(api: ReadingApi, { name, seesAllClients 
 
   return {
     ...emptyDelegation,
-    async recall(id) {
+    async viewEarlier(id) {
       const facts = await loadFacts(id);
       if (!facts) return null;
       const state = foldFacts(facts);
@@ -65,11 +65,11 @@ export interface OtherRunsOptions {
   followUpRefusal: string | null;
 }
 
-/** The same delegation, extended to runs that it can recall and that are driven elsewhere. */
+/** The same delegation, extended to runs that it can view and that are driven elsewhere. */
 export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusal }: OtherRunsOptions): Delegation {
   /** Null for an own run, an unknown one, and one that has ended. */
   async function findOpenElsewhere(id: string): Promise<ChildView | null> {
-    const view = own.view(id) ? null : await own.recall(id);
+    const view = own.view(id) ? null : await own.viewEarlier(id);
     return view && !view.outcome ? view : null;
   }
 
@@ -110,7 +110,7 @@ export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusa
       const id = options?.newest ? own.newest(idOrLabel) : idOrLabel;
       const sent = (await findOpenElsewhere(id)) && (await sendElsewhere(id, text));
       if (sent) return sent;
-      const isFinished = !own.view(id) && (await own.recall(id)) !== null;
+      const isFinished = !own.view(id) && (await own.viewEarlier(id)) !== null;
       if (isFinished && followUpRefusal !== null) return { ok: false, error: new RetinueError('denied', followUpRefusal).info };
       return own.message(idOrLabel, text, options);
     },

@@ -13,7 +13,7 @@ import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure
 import { LinkedStop, type Stop } from '../ports/stop.ts';
 import { wellFormedJson } from '../text/well-formed.ts';
 import { createFailure, errorToFailure } from './failure.ts';
-import { type OpenStream, openStream, openWhole } from './providers/guard.ts';
+import { type GuardedStream, openStream, openWhole } from './providers/guard.ts';
 
 /** Larger answers are failures. */
 const maxAnswerBytes = 8 * 1024 * 1024;
@@ -63,7 +63,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
 }
 
 /** Asks for the answer in one piece if the model supports that. `onWhole` is called with whether such an answer is pending. */
-function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<OpenStream> {
+function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<GuardedStream> {
   const opening = openWhole(model, options, stop);
   onWhole(opening !== null);
   if (opening === null) return openStream(model, options, stop);

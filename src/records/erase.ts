@@ -98,7 +98,7 @@ export async function findTreesEndedBefore(at: string, store: Store): Promise<st
 }
 
 /** What remains of the facts of an erased run and, with `tree`, of its descendants; run by run. */
-export async function remainingFacts(row: RunRow, tree: boolean, store: Store): Promise<(StoredFact | ErasedFact)[]> {
+export async function loadRemainingFacts(row: RunRow, tree: boolean, store: Store): Promise<(StoredFact | ErasedFact)[]> {
   const rows = tree ? subtreeRows(await store.runs({ rootId: row.rootId, order: 'oldest' }), row.runId) : [row];
   return (await Promise.all(rows.map(({ runId }) => store.trail(runId)))).flat();
 }

@@ -14,7 +14,7 @@ import { stateToRow } from '../kernel/outcome.ts';
 import { createRunState, type RunState } from '../kernel/state.ts';
 import type { BlobContent, TreeAppend } from '../ports/store.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
-import { blobHashesOf } from './blob-hashes.ts';
+import { listBlobHashes } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
 
 /** The whole export is kept in memory until it is written. */
@@ -66,7 +66,7 @@ export function createExportParser(): ExportParser {
     const fault = chain.add(fact);
     if (fault) throw faultToError(fault);
     foldFact(fact, rootId);
-    for (const hash of blobHashesOf(fact)) referenced.add(hash);
+    for (const hash of listBlobHashes(fact)) referenced.add(hash);
     facts.push({ ...fact, text });
   }
 
@@ -110,19 +110,19 @@ export function createExportParser(): ExportParser {
     line(text) {
       lines++;
       bytes += text.length;
-      if (bytes > maxBytes) throw importError(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
+      if (bytes > maxBytes) throw createImportError(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
       try {
         addLine(text);
       } catch (error) {
-        throw importError(`line ${lines}: ${clipMessage(error)}`, { cause: error });
+        throw createImportError(`line ${lines}: ${clipMessage(error)}`, { cause: error });
       }
     },
     end() {
-      if (header === null) throw importError('it is empty');
+      if (header === null) throw createImportError('it is empty');
       try {
         checkWhole(header);
       } catch (error) {
-        throw importError(clipMessage(error), { cause: error });
+        throw createImportError(clipMessage(error), { cause: error });
       }
       const rows = [...states.values()].map(stateToRow);
       const texts = [...blobs].map(([hash, content]) => ({ hash, content }));
@@ -157,7 +157,7 @@ function faultToError({ runId, seq, what }: ChainFault): Error {
   return new Error(`fact ${seq} of run ${runId}: ${what}`);
 }
 
-export function importError(why: string, options: { cause?: unknown; option?: ErrorOption } = {}): RetinueError {
+export function createImportError(why: string, options: { cause?: unknown; option?: ErrorOption } = {}): RetinueError {
   return new RetinueError('invalid_import', `this cannot be imported: ${why}; nothing was written`, options);
 }
 

@@ -4,7 +4,7 @@ import { RunRow } from '../contract/run.ts';
 import { assertNotErased, loadPinned } from '../kernel/history.ts';
 import type { BlobContent, Store, StoreFault } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
-import { blobHashesOf } from './blob-hashes.ts';
+import { listBlobHashes } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
 import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';
@@ -100,7 +100,7 @@ async function verifyTree(rootId: string, store: Store, options: CheckOptions): 
         erased++;
         continue;
       }
-      for (const hash of isSound ? blobHashesOf(fact) : []) {
+      for (const hash of isSound ? listBlobHashes(fact) : []) {
         const what = await findTextFault(hash);
         if (what !== null && !otherFaults.has(runId)) otherFaults.set(runId, { runId, seq: fact.seq, what });
       }

@@ -277,7 +277,7 @@ function createLane(
 }
 
 /** How long a call waits before its next attempt. `attempt` counts from 1. */
-export function retryDelay(attempt: number, retryAfterMs: number | null, random: () => number): number {
+export function computeRetryDelay(attempt: number, retryAfterMs: number | null, random: () => number): number {
   return computeDelay(attempt, retryAfterMs, { base: 500, cap: 30_000, random });
 }
 
