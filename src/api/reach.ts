@@ -36,12 +36,10 @@ export function createReach({ store, clock, ids, listeners, running }: ReachDeps
   /** Stores an order and returns its id. */
   async function sendOrder(
     row: RunRow,
-    kind: Order['kind'],
-    text: string,
-    more: Partial<Pick<Order, 'by' | 'rules' | 'call'>> = {},
+    order: Pick<Order, 'kind' | 'text'> & Partial<Pick<Order, 'by' | 'rules' | 'call'>>,
   ): Promise<string> {
     const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, by: 'the user', text, ...more, at: msToIso(clock.now()) });
+    await store.order({ id, runId: row.runId, rootId: row.rootId, by: 'the user', ...order, at: msToIso(clock.now()) });
     return id;
   }
 

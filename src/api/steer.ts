@@ -53,7 +53,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
   async function requestPause(row: RunRow, reason: string): Promise<void> {
     const own = await findLive(row.runId);
     if (own) own.pause(reason);
-    else await sendOrder(row, 'pause', reason);
+    else await sendOrder(row, { kind: 'pause', text: reason });
   }
 
   /** A run that waits for its children pauses when they do, so the whole subtree is asked. Children that are created meanwhile are asked too. */
@@ -84,7 +84,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     for (const each of open) {
       const own = await findLive(each.runId);
       if (own) own.resume('the user');
-      else await sendOrder(each, 'resume', '');
+      else await sendOrder(each, { kind: 'resume', text: '' });
     }
     if (!wasPaused) return false;
     const isReleased = await waitWhileDriven(row, async () => {
@@ -105,7 +105,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       return { runId, result: 'asked' };
     }
     if (!(await isDriven(row)) && (await endHere(row, reason))) return { runId, result: 'ended' };
-    await sendOrder(row, 'cancel', reason);
+    await sendOrder(row, { kind: 'cancel', text: reason });
     if ((await waitForFact(row, 'cancel.asked')) !== 'undriven') return { runId, result: 'asked' };
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
@@ -163,7 +163,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       }
       // A worker takes the tree and gives it the message.
       if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
-        await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+        await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });
         await releaseChildren();
         return { kind: 'sent' };
       }
@@ -172,7 +172,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
           'parent_ended',
           `run ${row.runId} was interrupted, so it cannot get the message; resume it first with \`retinue resume ${row.runId}\``,
         );
-      const orderId = await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+      const orderId = await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });
       await releaseChildren();
       const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === orderId;
       const result = await waitForFact(row, 'message.received', isMessage);
@@ -194,7 +194,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
           `the conversation of run ${runId} cannot be compacted: it is ending, or an older Retinue started it`,
         );
       if (own) return { runId, result: 'asked' };
-      await sendOrder(row, 'compact', '');
+      await sendOrder(row, { kind: 'compact', text: '' });
       return { runId, result: (await isDriven(row)) ? 'asked' : 'kept' };
     },
     questions: () => listOpenQuestions(store),

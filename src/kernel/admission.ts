@@ -185,8 +185,7 @@ export interface ClientRunOptions extends Partial<ClientReach> {
  */
 export function admitClient(
   runId: string,
-  options: ClientRunOptions,
-  dialect: AdmissionDialect,
+  { options, dialect }: { options: ClientRunOptions; dialect: AdmissionDialect },
   { settings }: Pick<AdmissionDeps, 'settings'>,
 ): Admission {
   const { maxDepth, maxConcurrent, maxOutputBytes } = settings.limits;

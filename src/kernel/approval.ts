@@ -28,13 +28,18 @@ export interface ApprovalAnswer {
   reason?: string | undefined;
 }
 
-/** Answers a question. False if it no longer counts: it was answered, it expired, or another call was shown. `order`: the order it came with. */
+/** An answer to the question about `call`. `order`: the order that it came with. */
+export interface AnsweredQuestion {
+  call: ShownCall;
+  answer: ApprovalAnswer;
+  order?: string;
+}
+
+/** Answers a question. False if it no longer counts: it was answered, it expired, or another call was shown. */
 export async function answerApproval(
   run: Run,
-  { turn, index, hash }: ShownCall,
-  { allowed, by, always = false, reason }: ApprovalAnswer,
+  { call: { turn, index, hash }, answer: { allowed, by, always = false, reason }, order }: AnsweredQuestion,
   { clock, redact }: Services,
-  order?: string,
 ): Promise<boolean> {
   const call = callAt(run.state, { turn, index });
   if (!call || call.finished || !isAwaitingApproval(call) || call.approval?.hash !== hash || run.signal.aborted) return false;
@@ -76,7 +81,7 @@ async function waitForAnswer(run: Run, call: CallState, services: Services): Pro
   const shown = { turn, index, hash: approval?.hash ?? '' };
   const refusal = { allowed: false, by: 'Retinue', reason: 'there was no answer in time' };
   // A tree that is lost meanwhile cannot record the refusal; its run is stopped then.
-  const endTimer = deadlines.at(due, () => void answerApproval(run, shown, refusal, services).catch(() => {}));
+  const endTimer = deadlines.at(due, () => void answerApproval(run, { call: shown, answer: refusal }, services).catch(() => {}));
   run.slot.endBusyCall();
   while ((isAwaitingApproval(call) || run.state.paused || run.pauseRequest) && !run.signal.aborted) {
     // The first of several open questions begins the pause; the others wait for its end.

@@ -1,5 +1,7 @@
 // What a model call needs besides its request: how much to think, how long the provider keeps its cache, and the price of both.
+
 import type { Effort } from '../contract/effort.ts';
+import type { PromptCache } from '../contract/prompt-cache.ts';
 import type { CallSettings, ModelHandle, Price, Thinking } from '../ports/model.ts';
 import { isoToMs } from '../text/instant.ts';
 import { resolveEffort } from './effort.ts';
@@ -18,12 +20,12 @@ export interface CallPlan {
 /** `isHelper`: the model is not the run's own, but writes a summary for it. */
 export function planCall(
   run: Run,
-  model: ModelHandle,
+  { model, isHelper }: { model: ModelHandle; isHelper: boolean },
   { settings, clock }: Pick<Services, 'settings' | 'clock'>,
-  isHelper = false,
 ): CallPlan {
   const own = isHelper ? null : resolveEffort(run, model);
-  const long = model.longCache && wantsLongCache(run, model, settings.promptCache ?? 'auto', clock.now()) ? model.longCache : null;
+  const long =
+    model.longCache && wantsLongCache(run, model, { choice: settings.promptCache ?? 'auto', now: clock.now() }) ? model.longCache : null;
   return {
     effort: own?.effort ?? null,
     thinking: own?.thinking ?? null,
@@ -32,7 +34,7 @@ export function planCall(
   };
 }
 
-function wantsLongCache({ state }: Run, { longCache }: ModelHandle, choice: string, now: number): boolean {
+function wantsLongCache({ state }: Run, { longCache }: ModelHandle, { choice, now }: { choice: PromptCache; now: number }): boolean {
   if (choice !== 'auto' || longCache?.isOnlyByChoice) return choice === '1h';
   return state.hasWaitedLong || (state.answeredAt !== null && now - isoToMs(state.answeredAt) > cacheLifetimeMs);
 }

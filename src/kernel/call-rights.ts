@@ -16,7 +16,7 @@ import type { Services } from './services.ts';
  * Judges a call again before it is made: rules may have been added, and earlier calls or other programs may have changed what its paths mean. Null if
  * it may be made; otherwise the denial to return.
  */
-export async function recheckCall(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
+export async function recheckCall(run: Run, { call, args }: { call: CallState; args: Json }, services: Services): Promise<string | null> {
   const tool = findTool(run, call.tool);
   if (!tool) return null; // `attemptCall` reports a missing tool
   const preparing = prepareTools([call.tool], run);
@@ -24,11 +24,11 @@ export async function recheckCall(run: Run, call: CallState, args: Json, service
   const read = readSubjects(tool, args, run);
   if ('denied' in read) return `denied: ${read.denied}`;
   if ('problem' in read) return `denied: ${read.problem}`;
-  return recheckSubjects(run, call, read.subjects, services);
+  return recheckSubjects(run, { call, subjects: read.subjects }, services);
 }
 
 /** Like `recheckCall`, for the paths that the tool actually opened. An approval covers only what its question showed. */
-export function recheckSubjects(run: Run, call: CallState, subjects: Subject[], services: Services): string | null {
+export function recheckSubjects(run: Run, { call, subjects }: { call: CallState; subjects: Subject[] }, services: Services): string | null {
   const tool = findTool(run, call.tool);
   if (!tool) return null;
   const decision = decideForRun({ tool, hash: () => callPin(call), subjects }, run, services);

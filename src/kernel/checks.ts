@@ -30,18 +30,19 @@ const maxReasonBytes = 300;
 /** Runs the loop, then the checks, until they pass, the limit of rounds is reached or the run ends otherwise. Null if it was stopped. */
 export async function runWithChecks(
   run: Run,
-  tools: ToolSessionState,
+  { tools, runLoop }: { tools: ToolSessionState; runLoop: () => Promise<Ending | null> },
   services: Services,
-  runLoop: () => Promise<Ending | null>,
 ): Promise<Ending | null> {
   const { checks = [], maxCheckRounds = defaultRounds } = run.brief;
   for (;;) {
     const ending = await runLoop();
     if (ending?.code !== null || checks.length === 0) return ending;
-    const state = await runRound(run, checks, tools, services);
+    const state = await runRound(run, tools, services);
     if (!state) return null;
     const failures = [...state.results].flatMap(([index, result]) =>
-      result?.status === 'failed' ? [describeFailure(run, checks[index] as Check, { index, round: state.round }, result.output)] : [],
+      result?.status === 'failed'
+        ? [describeFailure(run, { check: checks[index] as Check, index, round: state.round, output: result.output })]
+        : [],
     );
     // Nothing that the model does lets a refused or unknown check pass.
     if (failures.length === 0) return findUndecided(checks, state) ?? ending;
@@ -77,13 +78,17 @@ function shorten(output = ''): string {
   return output === '' ? '' : `: ${cutBytes(output, maxReasonBytes).text}`;
 }
 
-function describeFailure(run: Run, check: Check, at: { round: number; index: number }, output: string): string {
-  return 'command' in check ? `$ ${check.command}\n${output}` : describeReview(run, check, at, output);
+function describeFailure(
+  run: Run,
+  { check, round, index, output }: { check: Check; round: number; index: number; output: string },
+): string {
+  return 'command' in check ? `$ ${check.command}\n${output}` : describeReview(run, { check, round, index, output });
 }
 
 /** The results of a round. One that this or another process has completed since the last answer is not repeated. */
-async function runRound(run: Run, checks: Check[], tools: ToolSessionState, services: Services): Promise<CheckState | null> {
+async function runRound(run: Run, tools: ToolSessionState, services: Services): Promise<CheckState | null> {
   const { state } = run;
+  const { checks = [] } = run.brief;
   const isNew = state.checks === null || state.guards.turns > state.checks.turns;
   const round = (state.checks?.round ?? 0) + (isNew ? 1 : 0);
   for (const [index, check] of checks.entries()) {
@@ -101,7 +106,7 @@ async function runRound(run: Run, checks: Check[], tools: ToolSessionState, serv
     const what = services.redact(isCommand ? check.command : check.task, false);
     if (known !== null || isCommand)
       await run.record([{ type: 'check.started', data: { ...(!isCommand && { agent: check.agent }), command: what, index, round } }]);
-    const result = isCommand ? await runCommand(run, check, tools, services) : await runReview(run, check, { index, round }, services);
+    const result = isCommand ? await runCommand(run, { check, tools }, services) : await runReview(run, { check, index, round }, services);
     // Cut off by the stop of the run: whoever continues it decides.
     if (!result || run.signal.aborted) return null;
     await finish(result.status, result.output);
@@ -111,8 +116,7 @@ async function runRound(run: Run, checks: Check[], tools: ToolSessionState, serv
 
 async function runCommand(
   run: Run,
-  { command, timeoutMs }: CommandCheck,
-  tools: ToolSessionState,
+  { check: { command, timeoutMs }, tools }: { check: CommandCheck; tools: ToolSessionState },
   services: Services,
 ): Promise<{ status: CheckStatus; output: string }> {
   const rights = findCheckRights(run);
@@ -128,7 +132,7 @@ async function runCommand(
   const stop = new LinkedStop(run.signal);
   const endTimer = deadlines.at(clock.monotonic() + limit, () => stop.abort(new Error('timeout')));
   try {
-    const context = createContext(run, rulesets, stop.toAbortSignal(), services);
+    const context = createContext(run, { rulesets, signal: stop.toAbortSignal() }, services);
     const work = (async () =>
       tools.session.call({ tool, arguments: args, input: tool.input.parse(args), context }) as Promise<ToolResult>)();
     const { result, isLate } = await waitForResult(work, stop, services);
@@ -143,7 +147,7 @@ async function runCommand(
   }
 }
 
-function createContext(run: Run, rulesets: Ruleset[], signal: AbortSignal, services: Services): ToolContext {
+function createContext(run: Run, { rulesets, signal }: { rulesets: Ruleset[]; signal: AbortSignal }, services: Services): ToolContext {
   const { parent } = run;
   return {
     runId: run.id,
@@ -161,7 +165,7 @@ function createContext(run: Run, rulesets: Ruleset[], signal: AbortSignal, servi
       decide: (tool, subjects, options) => decideCall(rulesets, { tool, subjects }, options),
       closedPaths: collectClosedPaths(rulesets),
     },
-    delegation: createDelegation(run, null, services),
+    delegation: createDelegation(run, { call: null }, services),
     confirmTarget: async () => {},
   };
 }

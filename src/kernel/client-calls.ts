@@ -40,7 +40,7 @@ export function createCallRecorder(run: Run, { redact }: Services): (call: Clien
     return {
       id: `${run.id}/${ref.turn}.${ref.index}`,
       async finish({ output, isError }) {
-        const finished = toolFinishedFact(ref, isError ? 'error' : 'ok', redactText(output, true), { taint: ['child'] });
+        const finished = toolFinishedFact(ref, { status: isError ? 'error' : 'ok', output: redactText(output, true), taint: ['child'] });
         await run.record([finished]).catch(() => {});
       },
     };

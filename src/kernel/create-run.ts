@@ -2,16 +2,14 @@
 import type { Brief } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Draft } from '../contract/fact.ts';
-import type { Json } from '../contract/json.ts';
 import { parseTraceContext } from '../contract/trace-context.ts';
-import type { FlowProgram } from '../ports/flow.ts';
 import type { ProgramCheck } from '../ports/schema.ts';
 import { createPace } from '../scheduling/pace.ts';
 import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientRunOptions } from './admission.ts';
 import type { DialectServices } from './dialect-services.ts';
 import { type ClientClose, clientStartedData, createClientDriver } from './drivers.ts';
 import { driveFlow } from './flow.ts';
-import { admitFlow, createFlowStartedData, type FlowOptions } from './flow-run.ts';
+import { admitFlow, createFlowStartedData, type FlowStart } from './flow-run.ts';
 import { checkContinuable } from './history.ts';
 import { addImages } from './images.ts';
 import type { RunDrafts } from './journal.ts';
@@ -108,32 +106,27 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
 
 /** Opens a client: a root run without a model. `closed` resolves when it closes or goes away. */
 export async function openClient(
-  options: ClientRunOptions,
-  dialect: DialectServices,
-  closed: Promise<ClientClose>,
+  { options, dialect, closed }: { options: ClientRunOptions; dialect: DialectServices; closed: Promise<ClientClose> },
   services: Services,
 ): Promise<Run> {
   const runId = services.ids.runId();
-  const admission = admitClient(runId, options, dialect, services);
-  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [
-    { type: 'run.started', data: clientStartedData },
-  ]);
+  const admission = admitClient(runId, { options, dialect }, services);
+  const run = await recordRun(
+    { runId, dialect, parent: null, n: 0, more: [{ type: 'run.started', data: clientStartedData }] },
+    admission,
+    services,
+  );
   void driveRun(run, createClientDriver(closed), services);
   return run;
 }
 
 /** Starts a flow: a root run whose steps its program decides. */
-export async function startFlow(
-  program: FlowProgram,
-  input: Json,
-  options: FlowOptions,
-  dialect: DialectServices,
-  services: Services,
-): Promise<Run> {
+export async function startFlow(flow: FlowStart, services: Services): Promise<Run> {
+  const { dialect } = flow;
   const runId = services.ids.runId();
-  const admission = admitFlow(runId, program, input, options, dialect, services);
+  const admission = admitFlow(runId, flow, services);
   const started: Draft = { type: 'run.started', data: createFlowStartedData(admission.created, clientStartedData, services.clock.now()) };
-  const run = await recordRun({ runId, dialect, parent: null, n: 0 }, admission, services, [started]);
+  const run = await recordRun({ runId, dialect, parent: null, n: 0, more: [started] }, admission, services);
   void driveRun(run, driveFlow, services);
   return run;
 }
@@ -152,15 +145,12 @@ interface NewRun {
   /** Its index among the briefs of the delegating call. */
   n: number;
   review?: StartOptions['review'];
+  /** Recorded after `run.created`. */
+  more?: Draft[];
 }
 
 /** Records {run.created, the parent's child.created} in one transaction and waits until they are durable (invariant 2). */
-async function recordRun(
-  { runId, dialect, parent, n, review }: NewRun,
-  admission: Admission,
-  services: Services,
-  more: Draft[] = [],
-): Promise<Run> {
+async function recordRun({ runId, dialect, parent, n, review, more = [] }: NewRun, admission: Admission, services: Services): Promise<Run> {
   const { journal } = services;
   const { created, work, program = null, blobs } = admission;
   const parts: RunDrafts[] = [{ runId, drafts: [{ type: 'run.created', data: created }, ...more] }];

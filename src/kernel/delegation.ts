@@ -18,7 +18,11 @@ import type { Services } from './services.ts';
 import { type ChildState, endedFact, type RunState } from './state.ts';
 
 /** `call`: the tool call that delegates; null for a client. `reach`: which runs of other clients a client may see. */
-export function createDelegation(run: Run, call: CallRef | null, services: Services, reach: ClientReach = ownRunsReach): Delegation {
+export function createDelegation(
+  run: Run,
+  { call, reach = ownRunsReach }: { call: CallRef | null; reach?: ClientReach },
+  services: Services,
+): Delegation {
   const { journal, store, deadlines, clock, runs } = services;
   // Read anew each time: the first child replaces the map.
   const childrenOf = () => run.state.children;
@@ -124,11 +128,13 @@ export function createDelegation(run: Run, call: CallRef | null, services: Servi
     },
     async cancel(ids, reason) {
       const live = ids.flatMap((id) => runs.get(id) ?? []).filter((child) => child.parent === run);
-      await Promise.all(live.map((child) => cancelRun(child, reason ?? 'cancelled by the run that delegated it', by, services)));
+      await Promise.all(
+        live.map((child) => cancelRun(child, { reason: reason ?? 'cancelled by the run that delegated it', by }, services)),
+      );
       await Promise.allSettled(live.map((child) => child.ended));
       if (run.work) return;
       const others = ids.filter((id) => !view(id));
-      for (const id of others) await cancelEarlierRun(id, reason ?? 'cancelled by a later client', reach, services);
+      for (const id of others) await cancelEarlierRun(id, { reason: reason ?? 'cancelled by a later client', reach }, services);
     },
     async apply(ids, { check }) {
       const stranger = ids.find((id) => !childrenOf().has(id));

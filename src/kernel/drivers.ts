@@ -33,7 +33,7 @@ export const driveAgent: Driver = async (run, services) => {
   try {
     const started = startedFact(run.state);
     const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
-    const ending = await runWithChecks(run, tools, services, () => runLoop(run, pinned, tools, services));
+    const ending = await runWithChecks(run, { tools, runLoop: () => runLoop(run, { pinned, tools }, services) }, services);
     if (ending) return { ending };
     return tools.failure && wasStoppedBy(run, tools.failure) ? { ending: errorToEnding(tools.failure) } : null;
   } finally {

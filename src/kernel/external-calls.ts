@@ -65,7 +65,7 @@ export function createExternalCalls(run: Run, services: Services): ExternalCalls
     const refusal = await waitForApproval(run, call, services);
     if (run.signal.aborted) return false;
     if (refusal === null) return !call.finished;
-    if (!call.finished) await run.record([toolFinishedFact(call, 'denied', refusal)]);
+    if (!call.finished) await run.record([toolFinishedFact(call, { status: 'denied', output: refusal })]);
     return false;
   }
 
@@ -87,11 +87,11 @@ export function createExternalCalls(run: Run, services: Services): ExternalCalls
       const cut = cutMiddle(redact(output.toWellFormed(), false), maxOutputBytes);
       if (open.length === 0) return;
       const status = isError ? 'error' : 'ok';
-      void run.record(open.map((call) => toolFinishedFact(call, status, cut.text, { taint, truncated: cut.truncated })));
+      void run.record(open.map((call) => toolFinishedFact(call, { status, output: cut.text, taint, truncated: cut.truncated })));
     },
     finishOthers(why) {
       const open = currentCalls(run.state).filter((call) => !call.finished);
-      if (open.length > 0) void run.record(open.map((call) => toolFinishedFact(call, 'cancelled', why)));
+      if (open.length > 0) void run.record(open.map((call) => toolFinishedFact(call, { status: 'cancelled', output: why })));
     },
   };
 }

@@ -89,7 +89,7 @@ async function withChecks(run: Run, services: Services, takeAll: () => Promise<E
   if (!run.brief.checks?.length) return takeAll();
   const tools = openToolSession(run, services);
   try {
-    return await runWithChecks(run, tools, services, takeAll);
+    return await runWithChecks(run, { tools, runLoop: takeAll }, services);
   } finally {
     await tools.session.close();
   }
@@ -191,5 +191,5 @@ function turnToEnding({ state }: Run, turn: ExternalTurn | null): Ending | null 
 /** Nothing of a call that is open between turns will happen any more. */
 function finishOpenCalls(run: Run, why: string): void {
   const open = currentCalls(run.state).filter((call) => !call.finished);
-  if (open.length > 0) void run.record(open.map((call) => toolFinishedFact(call, 'cancelled', why)));
+  if (open.length > 0) void run.record(open.map((call) => toolFinishedFact(call, { status: 'cancelled', output: why })));
 }

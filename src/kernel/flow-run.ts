@@ -17,19 +17,20 @@ export interface FlowOptions extends Pick<ClientRunOptions, 'label' | 'limits' |
   effort?: Effort;
 }
 
+/** A flow that is started, with the dialect of its tree. */
+export interface FlowStart {
+  program: FlowProgram;
+  input: Json;
+  options: FlowOptions;
+  dialect: DialectServices;
+}
+
 /** Like a client, a flow has only the limits set for it, and passes them on. Throws `invalid_brief` for a wrong input. */
-export function admitFlow(
-  runId: string,
-  program: FlowProgram,
-  input: Json,
-  options: FlowOptions,
-  dialect: DialectServices,
-  services: Services,
-): Admission {
+export function admitFlow(runId: string, { program, input, options, dialect }: FlowStart, services: Services): Admission {
   const { name, file, version } = program;
   const recorded = redactJson(input, services.redact);
   program.checkInput(recorded);
-  const admission = admitClient(runId, { ...options, label: options.label ?? name }, dialect, services);
+  const admission = admitClient(runId, { options: { ...options, label: options.label ?? name }, dialect }, services);
   const { brief } = admission.created;
   const models = settingsToModels(services.settings);
   const created: FactData['run.created'] = {

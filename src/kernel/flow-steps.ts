@@ -126,7 +126,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
 
   async function cancelChild(step: number, reason: string): Promise<void> {
     const child = runs.get(flow.steps[step - 1]?.childId ?? '');
-    if (child) await cancelRun(child, reason, `run ${run.id}`, services);
+    if (child) await cancelRun(child, { reason, by: `run ${run.id}` }, services);
   }
 
   /** Calls `fire` at a time of the wall clock, unless the flow ends first. */
@@ -194,7 +194,7 @@ export function createFlowSteps(run: Run, progress: FlowProgress, services: Serv
       const { step, recorded } = begin({ kind: 'ask', name: question, at, more });
       const refusal = { allowed: false, by: 'Retinue', reason: 'there was no answer in time' };
       carryOut(step, recorded, async ({ question: asked }) => {
-        const refuse = () => void answerApproval(run, { turn: step, index: 0, hash }, refusal, services).catch(() => {});
+        const refuse = () => void answerApproval(run, { call: { turn: step, index: 0, hash }, answer: refusal }, services).catch(() => {});
         if (asked?.approval) await waitUntil(asked.approval.expiresAt, refuse);
       });
       return waitForResult(step) as Promise<FlowAnswer>;

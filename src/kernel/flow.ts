@@ -49,14 +49,14 @@ export const driveFlow: Driver = async (run, services) => {
     });
   const getEnd = (): ProgramEnd | null => end;
   try {
-    await deliverResults(run, progress, () => getEnd() !== null, services);
+    await deliverResults(run, { progress, hasEnded: () => getEnd() !== null }, services);
   } finally {
     progress.ends.abort();
     await endEffects(progress, services);
     run.clearDeadline();
   }
   if (run.signal.aborted) return null;
-  return endFlow(run, progress, getEnd(), services);
+  return endFlow(run, { progress, end: getEnd() }, services);
 };
 
 function continueTimer(run: Run, { clock }: Services): void {
@@ -67,7 +67,11 @@ function continueTimer(run: Run, { clock }: Services): void {
 }
 
 /** Returns when the program has ended, the flow was stopped, or its steps are not those of the log. */
-async function deliverResults(run: Run, progress: FlowProgress, hasEnded: () => boolean, services: Services): Promise<void> {
+async function deliverResults(
+  run: Run,
+  { progress, hasEnded }: { progress: FlowProgress; hasEnded: () => boolean },
+  services: Services,
+): Promise<void> {
   const { clock, deadlines } = services;
   const { finished } = run.state.flow as FlowState;
   const isOver = () => hasEnded() || progress.failure !== null || run.signal.aborted;
@@ -108,7 +112,11 @@ async function endEffects({ effects }: FlowProgress, { clock, deadlines }: Servi
   endTimer();
 }
 
-async function endFlow(run: Run, progress: FlowProgress, end: ProgramEnd | null, { redact }: Services): Promise<DriverResult> {
+async function endFlow(
+  run: Run,
+  { progress, end }: { progress: FlowProgress; end: ProgramEnd | null },
+  { redact }: Services,
+): Promise<DriverResult> {
   const next = run.state.flow?.steps[progress.begun];
   if (end?.ok && next) progress.failure ??= `the program ended before step ${next.step}, \`${next.kind} ${next.name}\` at ${next.at}`;
   if (progress.failure !== null) {

@@ -8,8 +8,7 @@ import type { Services } from './services.ts';
 /** Adds the rules of the folders of `path`, which is relative to the workspace, to the result of a call. */
 export async function addFolderRules(
   run: Run,
-  path: string,
-  { result, memo }: { result: ToolResult; memo: Memo },
+  { path, result, memo }: { path: string; result: ToolResult; memo: Memo },
   services: Services,
 ): Promise<ToolResult> {
   if ((run.work as ModelWork).agent.workspaceRules === false) return result;

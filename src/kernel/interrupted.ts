@@ -58,7 +58,7 @@ export async function endInterruptedRun(row: RunRow, end: InterruptedEnd, deps: 
     const cut = { runId, drafts: interruptedCallFacts(journal.state(runId)) };
     const files = await saveWorkspace({ id: runId, state: journal.state(runId), ownFiles: null }, { checkouts, redact });
     const saved = { runId, drafts: files.drafts };
-    await journal.record(row.rootId, [cut, saved, ...endingParts(runId, parentId, ending, journal)], { blobs: files.blobs });
+    await journal.record(row.rootId, [cut, saved, ...endingParts({ runId, parentId, ending }, journal)], { blobs: files.blobs });
     await files.remove();
     if (journal.state(runId).created.data.external) await homes?.forget([runId]);
   }
@@ -81,7 +81,7 @@ function findSubtree(rows: RunRow[], runId: string): RunRow[] {
 /** Calls that were under way when the process died have an unknown effect. Idempotent ones are repeated, and those that had not begun are made. */
 export function interruptedCallFacts(state: RunState): Draft[] {
   const cut = currentCalls(state).filter((call) => !call.finished && !call.idempotent && canHaveBegun(call, state));
-  return cut.map((call) => toolFinishedFact(call, 'unknown', unknownEffectText));
+  return cut.map((call) => toolFinishedFact(call, { status: 'unknown', output: unknownEffectText }));
 }
 
 /** No call begins while it awaits approval or its run is paused. Pauses of older programs do not say what had begun before. */
@@ -107,7 +107,11 @@ export async function findEarlierRun(runId: string, reach: ClientReach, services
 }
 
 /** Cancels a run of another client that the caller may see, if no living process drives it. */
-export async function cancelEarlierRun(runId: string, reason: string, reach: ClientReach, services: Services): Promise<void> {
+export async function cancelEarlierRun(
+  runId: string,
+  { reason, reach }: { reason: string; reach: ClientReach },
+  services: Services,
+): Promise<void> {
   const known = await findEarlierRun(runId, reach, services);
   if (known && !known.outcome) await endRun(known.row, { reason, by: 'a client', code: 'cancelled' }, services);
 }

@@ -42,17 +42,15 @@ const kernelDecision: Decision = { action: 'allow', owner: 'kernel', rule: null 
 export const unknownEffectText =
   'It is not known whether this call took effect, because the process was interrupted during the call. Check before you repeat it.';
 
-/** A call's end as a fact. */
+type CallResult = Pick<FactData['tool.finished'], 'status' | 'output'> & Partial<FactData['tool.finished']>;
+
+/** The fact that a call has ended with a result. */
 export function toolFinishedFact(
-  call: CallRef,
-  status: FinishStatus,
-  output: string,
-  more: Partial<FactData['tool.finished']> = {},
+  { index, turn }: CallRef,
+  { status, output, data, memo, taint = [], told = [], truncated = null }: CallResult,
 ): Draft {
-  const { data, memo, taint = [], told = [], truncated = null } = more;
   const submitted = data === undefined ? {} : { data };
   const remembered = memo === undefined ? {} : { memo };
-  const { index, turn } = call;
   return { type: 'tool.finished', data: { ...submitted, index, ...remembered, output, status, taint, told, truncated, turn } };
 }
 
@@ -94,23 +92,19 @@ export async function judgeToolCalls({ content, originals, turn, from = 0 }: Ans
       const output = 'you have made the same call several times in a row, so it was not made again; try something else';
       verdict.immediate = { reason: 'repeated', status: 'error', output };
     }
-    return verdictToFacts(verdict, { tool: part.tool, turn, index: from + index }, run, services);
+    return verdictToFacts({ verdict, call: { tool: part.tool, turn, index: from + index } }, run, services);
   });
 }
 
-function verdictToFacts(
-  { args, original, decision: found, idempotent, ask, immediate }: Verdict,
-  call: CallRef & { tool: string },
-  run: Run,
-  services: Services,
-): Draft[] {
+function verdictToFacts({ verdict, call }: { verdict: Verdict; call: CallRef & { tool: string } }, run: Run, services: Services): Draft[] {
+  const { args, original, decision: found, idempotent, ask, immediate } = verdict;
   const { clock, questions, redact } = services;
   const { tool, turn, index } = call;
   const executed = immediate ? undefined : findTool(run, tool);
   const waits = executed?.timeoutMs === null;
   const polls = executed?.polls ? { polls: true as const } : {};
   const decision = redactJson(found, redact);
-  const pin = original === undefined || immediate ? undefined : keepOriginal(run, call, original, services);
+  const pin = original === undefined || immediate ? undefined : keepOriginal(run, { call, args: original }, services);
   const pinned = pin === undefined ? {} : { original: pin };
   const asked = {
     arguments: args,
@@ -127,7 +121,7 @@ function verdictToFacts(
   const facts: Draft[] = [{ type: 'tool.asked', data: asked }];
   if (immediate) {
     const data = immediate.data === undefined ? {} : { data: immediate.data };
-    facts.push(toolFinishedFact(call, immediate.status, redact(immediate.output, false), data));
+    facts.push(toolFinishedFact(call, { status: immediate.status, output: redact(immediate.output, false), ...data }));
   } else if (ask) {
     const expiresAt = msToIso(clock.now() + (questions?.timeoutMs ?? defaultQuestionMs));
     const subjects = redactJson(ask, redact);

@@ -44,7 +44,7 @@ export class LiveRunHandle implements RunHandle {
   }
 
   async cancel(reason: string, by = 'the caller'): Promise<void> {
-    if (this.#isOpen) await cancelRun(this.#run, reason, by, this.#services);
+    if (this.#isOpen) await cancelRun(this.#run, { reason, by }, this.#services);
   }
 
   async send(text: string, from = 'the user', rules?: string[]): Promise<void> {
@@ -66,6 +66,6 @@ export class LiveRunHandle implements RunHandle {
   }
 
   async answer(call: ShownCall, answer: ApprovalAnswer): Promise<boolean> {
-    return this.#isOpen && answerApproval(this.#run, call, answer, this.#services);
+    return this.#isOpen && answerApproval(this.#run, { call, answer }, this.#services);
   }
 }

@@ -31,11 +31,25 @@ const estimatedOutput = 512;
 const zeroAmount = { tokens: 0, costUsd: 0 };
 
 /** Runs the loop. Null if the run was stopped from outside. */
-export async function runLoop(run: Run, pinned: PinnedParts, tools: ToolSessionState, services: Services): Promise<Ending | null> {
+export async function runLoop(
+  run: Run,
+  { pinned, tools }: { pinned: PinnedParts; tools: ToolSessionState },
+  services: Services,
+): Promise<Ending | null> {
   const { model, fallbacks } = run.work as ModelWork;
   const lane = services.lanes.lane(model.lane, model.account);
   const loop: Loop = {
-    ...{ run, state: run.state, services, tools, pinned, model, lane, isHelper: false, plan: planCall(run, model, services) },
+    ...{
+      run,
+      state: run.state,
+      services,
+      tools,
+      pinned,
+      model,
+      lane,
+      isHelper: false,
+      plan: planCall(run, { model, isHelper: false }, services),
+    },
     ...{ fallbacks: [...fallbacks], instead: null, compactionRefusedAt: null, mustStream: false },
   };
   for (;;) {
@@ -53,7 +67,7 @@ async function takeStep(loop: Loop, step: Step): Promise<LoopStepResult> {
       await runToolCalls(run, step.calls, tools, services);
       return 'continue';
     case 'ask':
-      return step.purpose === 'compact' ? compact(loop) : askModel(loop, step.purpose, step.cause, step.budget);
+      return step.purpose === 'compact' ? compact(loop) : askModel(loop, step);
     case 'compact':
       recordWithoutWaiting(loop, step.draft);
       // The rules of folders are no longer in the conversation.
@@ -76,12 +90,20 @@ function hasNothingToDo({ state, signal, pauseRequest }: Run): boolean {
   return state.conversation.inbox.length === 0 && !signal.aborted && !pauseRequest && !state.paused;
 }
 
+/** Why the model is asked. `budget`: the shared budget whose limit is the cause. */
+interface ModelAsk {
+  purpose: Purpose;
+  cause: LimitCause | null;
+  budget?: string | null | undefined;
+}
+
 /** Gets one answer from the model. Failed attempts are retried as `handleFailure` decides. */
-async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, budgetName: string | null = null): Promise<LoopStepResult> {
+async function askModel(loop: Loop, ask: ModelAsk): Promise<LoopStepResult> {
+  const { purpose, cause, budget: budgetName = null } = ask;
   const { run, state } = loop;
   const { budget, signal, slot } = run;
   if (!slot.isHeld && !(await slot.ensure())) return null;
-  loop.plan = planCall(run, loop.model, loop.services, loop.isHelper);
+  loop.plan = planCall(run, loop, loop.services);
   const request = buildNextRequest(loop, purpose, cause);
   if (purpose !== 'compact' && findOpenRequest(state) === null) {
     const isRefused = loop.compactionRefusedAt === state.guards.turns;
@@ -105,7 +127,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
     const instead = reservation.cause === 'max_cost' && purpose !== 'compact' ? await switchToCheaper(loop, expected) : null;
     if (instead) {
       loop.instead ??= instead;
-      return askModel(loop, purpose, cause, budgetName);
+      return askModel(loop, ask);
     }
     if (shared?.whenExceeded === 'pause') {
       pauseForBudget(run, shared, loop.services);
@@ -115,7 +137,7 @@ async function askModel(loop: Loop, purpose: Purpose, cause: LimitCause | null, 
     if (purpose === 'compact') return skipCompaction(loop, reservation.cause, refusedBy);
     if (purpose !== 'turn' || isFirst)
       return cause === null ? limitEnding(reservation.cause, state, refusedBy) : limitEnding(cause, state, budgetName);
-    return askModel(loop, 'wrap-up', reservation.cause, refusedBy);
+    return askModel(loop, { purpose: 'wrap-up', cause: reservation.cause, budget: refusedBy });
   }
   let spent = zeroAmount;
   try {
@@ -154,7 +176,7 @@ async function compact(loop: Loop): Promise<LoopStepResult> {
   const requestBytes = buildNextRequest(loop, 'compact', null).bytes;
   const model = await findSummariser(run, { own, named: findOpenRequestFor(state, 'compact')?.model ?? null, requestBytes }, services);
   const summarising = { ...loop, model, lane: services.lanes.lane(model.lane, model.account), isHelper: model.id !== own.id };
-  const result = await askModel(summarising, 'compact', null);
+  const result = await askModel(summarising, { purpose: 'compact', cause: null });
   loop.compactionRefusedAt = summarising.compactionRefusedAt;
   loop.mustStream = summarising.mustStream;
   return result;

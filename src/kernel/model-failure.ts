@@ -73,7 +73,7 @@ async function fallBack(loop: Loop): Promise<string | null> {
   if (model.price === null && run.budget.limitsCost()) return fallBack(loop);
   loop.model = model;
   loop.lane = services.lanes.lane(model.lane, model.account);
-  loop.plan = planCall(run, model, services);
+  loop.plan = planCall(run, { model, isHelper: false }, services);
   return name;
 }
 

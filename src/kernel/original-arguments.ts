@@ -58,7 +58,7 @@ export function redactJson<T>(value: T, redact: Redact): T {
 }
 
 /** Keeps the original arguments of a call in memory and returns their HMAC. */
-export function keepOriginal(run: Run, call: CallRef & { tool: string }, args: Json, services: Services): string {
+export function keepOriginal(run: Run, { call, args }: { call: CallRef & { tool: string }; args: Json }, services: Services): string {
   run.originals.set(callName(call), args);
   return pinOriginal(call.tool, args, services);
 }

@@ -90,8 +90,7 @@ function findActivity({ phase, flow, checks }: RunState): string | null {
 export function stateToOutcome(
   state: RunState,
   ending: Ending,
-  endedAt: string,
-  version = newestFactVersion('run.ended'),
+  { endedAt, version = newestFactVersion('run.ended') }: { endedAt: string; version?: number },
 ): RecordedOutcome {
   const { brief, parentId, rootId, depth, agent, missingTools } = state.created.data;
   const success = ending.status === 'completed';

@@ -31,17 +31,23 @@ const verdictSchema = {
   },
 };
 
+/** The review of one round for the check with this index. */
+interface ReviewRequest {
+  check: ReviewCheck;
+  round: number;
+  index: number;
+}
+
 /** Starts the reviewer, or finds the one of an earlier process, and waits for its verdict. Null if the run was stopped. */
 export async function runReview(
   run: Run,
-  check: ReviewCheck,
-  at: { round: number; index: number },
+  { check, round, index }: ReviewRequest,
   services: Services,
 ): Promise<{ status: CheckStatus; output: string } | null> {
-  const find = () => findReview(run.state.reviews, at.round, at.index);
+  const find = () => findReview(run.state.reviews, round, index);
   if (!find()) {
     try {
-      await services.startRun(composeReviewBrief(run, check, at), { parent: run, review: at });
+      await services.startRun(composeReviewBrief(run, { check, round, index }), { parent: run, review: { round, index } });
     } catch (error) {
       if (run.signal.aborted) return null;
       if (!isRetinueError(error)) throw error;
@@ -56,11 +62,8 @@ export async function runReview(
   return outcomeToVerdict(outcome);
 }
 
-function composeReviewBrief(
-  run: Run,
-  { agent, task, model, limits }: ReviewCheck,
-  { round, index }: { round: number; index: number },
-): Brief {
+function composeReviewBrief(run: Run, { check, round, index }: ReviewRequest): Brief {
+  const { agent, task, model, limits } = check;
   const { state, brief, id } = run;
   const known = run.work?.tools;
   const answer = cutMiddle(
@@ -97,8 +100,8 @@ function outcomeToVerdict({ success, data, status, error }: Outcome): { status: 
 }
 
 /** The failure of a review, for the conversation of the run that it checks. */
-export function describeReview({ state }: Run, { agent, task }: ReviewCheck, at: { round: number; index: number }, output: string): string {
-  return `Review by ${agent}: ${task}\n${encloseOutput(output, findReview(state.reviews, at.round, at.index)?.id ?? '')}`;
+export function describeReview({ state }: Run, { check, round, index, output }: ReviewRequest & { output: string }): string {
+  return `Review by ${check.agent}: ${check.task}\n${encloseOutput(output, findReview(state.reviews, round, index)?.id ?? '')}`;
 }
 
 /** Text of a run in the conversation of another one. */

@@ -143,10 +143,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { budgets } = await admitBudgets(given.budgets, null, services);
     const loaded = await services.dialect(dialect);
     assertOpen();
-    const run = await openClient({ ...given, budgets }, loaded, closed.promise, services);
+    const run = await openClient({ options: { ...given, budgets }, dialect: loaded, closed: closed.promise }, services);
     return {
       id: run.id,
-      delegation: createDelegation(run, null, services, { ...ownRunsReach, ...given }),
+      delegation: createDelegation(run, { call: null, reach: { ...ownRunsReach, ...given } }, services),
       recordCall: createCallRecorder(run, services),
       carryOut: (plan) => carryOutPlan(run, plan, services),
       discard: (runIds) => run.record([{ type: 'changes.discarded', data: { runs: runIds } }]),
@@ -169,7 +169,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { budgets } = await admitBudgets(given.budgets, null, services);
     const loaded = await services.dialect(undefined);
     assertOpen();
-    return createHandle(await startFlow(program, input, { ...given, budgets }, loaded, services));
+    return createHandle(await startFlow({ program, input, options: { ...given, budgets }, dialect: loaded }, services));
   }
 
   function rootRuns(): Run[] {
@@ -210,7 +210,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await Promise.allSettled(
         rootRuns().map(async (run) => {
           // A lost tree cannot record the request, but its runs stop too.
-          await cancelRun(run, 'the process is closing', 'the runtime', services).catch(() => {});
+          await cancelRun(run, { reason: 'the process is closing', by: 'the runtime' }, services).catch(() => {});
           await run.ended;
         }),
       );

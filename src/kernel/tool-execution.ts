@@ -49,15 +49,16 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
     const waiting = refusals.get(call);
     const refusal = waiting ? await waiting : null;
     const args = executableArguments(run, call, services);
-    if (args === undefined) return finishCall(run, call, [toolFinishedFact(call, 'error', originalLostText)]);
-    const denial = refusal ?? (await waitToBegin(run, call, args, services));
-    if (denial !== null) return finishCall(run, call, [toolFinishedFact(call, 'denied', services.redact(denial, false))]);
+    if (args === undefined)
+      return finishCall(run, call, { drafts: [toolFinishedFact(call, { status: 'error', output: originalLostText })] });
+    const denial = refusal ?? (await waitToBegin(run, { call, args }, services));
+    if (denial !== null)
+      return finishCall(run, call, { drafts: [toolFinishedFact(call, { status: 'denied', output: services.redact(denial, false) })] });
     const memo = createCallMemo(run);
-    const attempt = await attemptCall(run, call, { args, memo, tools }, services);
+    const attempt = await attemptCall(run, { call, args, memo, tools }, services);
     const path = attempt.status === 'ok' ? findTouchedPath(run, call, args) : null;
-    if (path !== null) attempt.result = await addFolderRules(run, path, { result: attempt.result, memo }, services);
-    const { drafts, blobs } = attemptToFacts(run, { call, attempt, tool: findTool(run, call.tool), memo: memo.changes }, services);
-    finishCall(run, call, drafts, blobs);
+    if (path !== null) attempt.result = await addFolderRules(run, { path, result: attempt.result, memo }, services);
+    finishCall(run, call, attemptToFacts(run, { call, attempt, tool: findTool(run, call.tool), memo: memo.changes }, services));
   };
   await Promise.all(
     calls.map((call) => {
@@ -69,13 +70,13 @@ export async function runToolCalls(run: Run, calls: CallState[], tools: ToolSess
 }
 
 /** Waits while the run is paused. Null if the call may be made, which counts as begun from then on; otherwise the denial to return. */
-async function waitToBegin(run: Run, call: CallState, args: Json, services: Services): Promise<string | null> {
+async function waitToBegin(run: Run, { call, args }: { call: CallState; args: Json }, services: Services): Promise<string | null> {
   for (;;) {
     if (run.state.paused) {
       await waitForResume(run, services);
       await run.slot.ensure();
     }
-    const denial = await recheckCall(run, call, args, services);
+    const denial = await recheckCall(run, { call, args }, services);
     if (run.signal.aborted) return denial;
     if (run.state.paused) continue;
     // In the same moment as the look at the pause: a pause that follows must name this call.
@@ -98,7 +99,7 @@ function isParallel(tool: AnyTool | undefined): boolean {
   return tool === undefined || tool.readOnly || tool.timeoutMs === null;
 }
 
-function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlob[] = []): void {
+function finishCall(run: Run, call: CallState, { drafts, blobs = [] }: { drafts: Draft[]; blobs?: StoredBlob[] }): void {
   run.slot.endBusyCall();
   dropOriginal(run, call);
   // Record no result: after a resume the call is made, or still waits for approval.
@@ -110,13 +111,14 @@ function finishCall(run: Run, call: CallState, drafts: Draft[], blobs: StoredBlo
 
 /** What one execution of a call needs: the arguments, what tools remember, and where they execute. */
 interface CallExecution {
+  call: CallState;
   args: Json;
   memo: Memo;
   tools: ToolSessionState;
 }
 
 /** Executes one call. Never rejects. */
-async function attemptCall(run: Run, call: CallState, { args, memo, tools }: CallExecution, services: Services): Promise<CallAttempt> {
+async function attemptCall(run: Run, { call, args, memo, tools }: CallExecution, services: Services): Promise<CallAttempt> {
   const tool = findTool(run, call.tool);
   if (!tool) return { status: 'error', result: { output: `the tool ${call.tool} no longer exists` } };
   if (run.signal.aborted) {
@@ -131,11 +133,11 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
   let denial: string | null = null;
   /** Denies a call whose real target is not allowed, even if the tool ignores this error. */
   const confirmTarget = async (subjects: Subject[]) => {
-    denial ??= recheckSubjects(run, call, subjects, services);
+    denial ??= recheckSubjects(run, { call, subjects }, services);
     if (denial !== null) throw new RetinueError('denied', denial);
   };
   try {
-    const context = createToolContext(run, call, { memo, stop, confirmTarget }, services);
+    const context = createToolContext(run, { call, memo, stop, confirmTarget }, services);
     const work = (async () => {
       // A copy, because a tool may change its input, and the arguments are recorded.
       const given = copyJson(args);
@@ -166,17 +168,16 @@ async function attemptCall(run: Run, call: CallState, { args, memo, tools }: Cal
 /** What only some tools need is made when they ask for it. */
 function createToolContext(
   run: Run,
-  call: CallState,
-  of: Pick<ToolContext, 'memo' | 'confirmTarget'> & { stop: Stop },
+  { call, memo, stop, confirmTarget }: Pick<ToolContext, 'memo' | 'confirmTarget'> & { call: CallState; stop: Stop },
   services: Services,
 ): ToolContext {
   let delegation: Delegation | null = null;
   return {
-    memo: of.memo,
+    memo,
     get signal() {
-      return of.stop.toAbortSignal();
+      return stop.toAbortSignal();
     },
-    confirmTarget: of.confirmTarget,
+    confirmTarget,
     runId: run.id,
     rootId: run.rootId,
     callId: createCallId(run, call),
@@ -194,7 +195,7 @@ function createToolContext(
       },
     },
     get delegation() {
-      delegation ??= createDelegation(run, { index: call.index, turn: call.turn }, services);
+      delegation ??= createDelegation(run, { call: { index: call.index, turn: call.turn } }, services);
       return delegation;
     },
   };

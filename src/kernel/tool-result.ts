@@ -89,7 +89,9 @@ export function attemptToFacts(
     drafts: [
       ...artifacts.map(({ artifact, change }) => artifactFact(call, artifact, { blob: null, change })),
       ...blobs.map(({ hash }) => artifactFact(call, note, { blob: hash })),
-      toolFinishedFact(call, status, cut.text, {
+      toolFinishedFact(call, {
+        status,
+        output: cut.text,
         ...(memo.size > 0 && { memo: remembered }),
         truncated,
         taint,

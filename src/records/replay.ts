@@ -153,7 +153,7 @@ function rebuildOutcome(state: RunState, { at, data, v }: FactOf<'run.ended'>): 
   const isOwn = own && own.status === status && own.code === outside.code && outside.message.startsWith(own.message);
   const { durationMs } = data.outcome;
   const ending = isOwn ? { ...own, message: outside.message, durationMs } : { ...outside, durationMs };
-  return stateToOutcome(state, ending, at, v) as unknown as Json;
+  return stateToOutcome(state, ending, { endedAt: at, version: v }) as unknown as Json;
 }
 
 function ownFailure(state: RunState): Ending | null {

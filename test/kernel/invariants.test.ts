@@ -409,7 +409,7 @@ describe('invariants', () => {
       const again = stateToOutcome(
         state,
         { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false, durationMs },
-        ended.at,
+        { endedAt: ended.at },
       );
       expect(canonical(again)).toBe(canonical(ended.data.outcome));
     }
