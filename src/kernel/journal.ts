@@ -16,9 +16,9 @@ import type { JobOptions } from '../ports/queue.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 import { msToIso } from '../text/instant.ts';
-import { applyFact } from './fold.ts';
-import { stateToRow } from './outcome.ts';
-import { createRunState, type RunState } from './state.ts';
+import { applyFact } from './state/fold.ts';
+import { stateToRow } from './state/outcome.ts';
+import { createRunState, type RunState } from './state/state.ts';
 
 /** How long facts that can wait are held back at most. */
 const longestWaitMs = 2;

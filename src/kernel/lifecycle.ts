@@ -6,11 +6,11 @@ import type { Draft } from '../contract/fact.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, RunDrafts } from './journal.ts';
-import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './outcome.ts';
 import { pausedFact } from './pause.ts';
 import type { Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
-import { endedFact } from './state.ts';
+import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './state/outcome.ts';
+import { endedFact } from './state/state.ts';
 import { stopToEnding } from './stop-to-ending.ts';
 import { saveWorkspace, type WorkspaceEnd } from './workspace.ts';
 

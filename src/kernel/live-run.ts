@@ -1,11 +1,11 @@
 // A run of this process, as the program that started it sees it.
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
 import { cancelRun, requestCompaction, sendMessage } from './orders.ts';
 import { requestPause, resumeRun } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { type ApprovalAnswer, answerApproval, type ShownCall } from './tool-calls/approval.ts';
 
 /** A run of this process, for the program that started it. */
 export interface RunHandle {

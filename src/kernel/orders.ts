@@ -5,11 +5,11 @@ import type { Draft } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive } from '../contract/run-status.ts';
 import type { Store } from '../ports/store.ts';
-import { answerApproval } from './approval.ts';
 import { requestPause, resumeRun } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { loopVersionOf, messageRuleset } from './state.ts';
+import { loopVersionOf, messageRuleset } from './state/state.ts';
+import { answerApproval } from './tool-calls/approval.ts';
 
 /** `orders`: those that asked for it. */
 export interface CancelRequest {

@@ -3,10 +3,10 @@
 import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
-import { findOpenEffects } from './flow-state.ts';
+import { findOpenEffects } from './flow/state.ts';
 import type { PendingPause, Run } from './run.ts';
 import type { Services } from './services.ts';
-import { currentCalls } from './state.ts';
+import { currentCalls } from './state/state.ts';
 
 /** Asks for a pause; it begins at the run's next step. `orders` are consumed with its fact. */
 export function requestPause(

@@ -23,10 +23,10 @@ import type { Scheduler } from '../scheduling/scheduler.ts';
 import type { SharedBudget } from '../scheduling/shared-budget.ts';
 import { createSlotKeeper, type SlotKeeper } from '../scheduling/slot.ts';
 import { msToIso } from '../text/instant.ts';
-import type { DialectServices } from './dialect-services.ts';
-import type { StepState } from './flow-state.ts';
+import type { DialectServices } from './delegation/dialect-services.ts';
+import type { StepState } from './flow/state.ts';
 import type { Journal, RecordOptions } from './journal.ts';
-import { deadlineOf, type RunState } from './state.ts';
+import { deadlineOf, type RunState } from './state/state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =

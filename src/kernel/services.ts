@@ -23,7 +23,7 @@ import type { Deadlines } from '../scheduling/deadlines.ts';
 import type { Lanes } from '../scheduling/lanes.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import type { TextMemo } from '../text/text-memo.ts';
-import type { DialectDeps, LoadDialect } from './dialect-services.ts';
+import type { DialectDeps, LoadDialect } from './delegation/dialect-services.ts';
 import type { Journal } from './journal.ts';
 import type { Run, RunDeps } from './run.ts';
 

@@ -10,10 +10,10 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import type { CheckoutRequest, PreparedWorkspace, SavedWorkspace, WorkspaceSource } from '../ports/checkouts.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store, StoredBlob } from '../ports/store.ts';
-import { loadState } from './history.ts';
+import { loadState } from './recovery/history.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import type { RunState } from './state.ts';
+import type { RunState } from './state/state.ts';
 
 /** Tools that work on files. A run with one of them needs a workspace. */
 const fileTools: readonly string[] = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'];

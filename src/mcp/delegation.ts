@@ -1,7 +1,7 @@
 // What an MCP session needs to know about delegation requests, and the delegation of a client that has not delegated anything yet.
 import { defaultLimits } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
-import { unknownChildError } from '../kernel/dialect-tools.ts';
+import { unknownChildError } from '../kernel/delegation/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest } from '../ports/dialect.ts';
 

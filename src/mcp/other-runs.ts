@@ -4,12 +4,12 @@ import type { Api } from '../api/api.ts';
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
-import { factsToLog } from '../kernel/child-log.ts';
-import { createClientTag, findClientId } from '../kernel/client-reach.ts';
-import { cutPage, stateToPart } from '../kernel/delegation.ts';
-import { foldFacts } from '../kernel/fold.ts';
-import { stateToRow } from '../kernel/outcome.ts';
-import { endedFact } from '../kernel/state.ts';
+import { factsToLog } from '../kernel/delegation/child-log.ts';
+import { createClientTag, findClientId } from '../kernel/delegation/client-reach.ts';
+import { cutPage, stateToPart } from '../kernel/delegation/delegation.ts';
+import { foldFacts } from '../kernel/state/fold.ts';
+import { stateToRow } from '../kernel/state/outcome.ts';
+import { endedFact } from '../kernel/state/state.ts';
 import type { ChildView, Delegation, DelegationStart } from '../ports/delegation.ts';
 import { emptyDelegation } from './delegation.ts';
 

@@ -27,7 +27,7 @@ export interface Delegation {
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** A child of the caller; null for any other run. */
   view(id: string): ChildView | null;
-  /** For a client: a run of another client that it may see (`kernel/client-reach.ts`). Null for every other run and caller. */
+  /** For a client: a run of another client that it may see (`kernel/delegation/client-reach.ts`). Null for every other run and caller. */
   viewEarlier(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /**

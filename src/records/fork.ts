@@ -8,8 +8,8 @@ import {
   loadState,
   type NarrowingRuleset,
   pickFileFields,
-} from '../kernel/history.ts';
-import type { RunState } from '../kernel/state.ts';
+} from '../kernel/recovery/history.ts';
+import type { RunState } from '../kernel/state/state.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface Fork {

@@ -1,7 +1,7 @@
 // Verifies stored runs: that replaying them gives the same result, and that nothing was changed. Reads only.
 import { isRetinueError } from '../contract/error.ts';
 import { RunRow } from '../contract/run.ts';
-import { assertNotErased, loadPinned } from '../kernel/history.ts';
+import { assertNotErased, loadPinned } from '../kernel/recovery/history.ts';
 import type { BlobContent, Store, StoreFault } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
 import { listBlobHashes } from './blob-hashes.ts';

@@ -325,7 +325,7 @@ describe('rules that come with a message', () => {
     await using second = await createWorld({ ...next, options: { ids: systemIds } });
     const resumed = await second.runtime.resume(run.id, 'a test');
     if (resumed.ok) await resumed.handles[0]?.outcome;
-    const { createFollowUpBrief, loadState } = await import('../../src/kernel/history.ts');
+    const { createFollowUpBrief, loadState } = await import('../../src/kernel/recovery/history.ts');
     await (await second.runtime.start(createFollowUpBrief(await loadState(run.id, store), 'again'))).outcome;
     expect(made).toEqual([]);
     expect(results(second).map(({ status }) => status)).toEqual(['denied', 'denied']);
