@@ -62,7 +62,7 @@ export interface ApiOptions {
   /** Called when this process first drives a run, and again if that runtime has to be replaced. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
-  /** Removes what is kept of an erased tree outside the store. */
+  /** Removes the data of an erased tree that is outside the store. */
   forget?: Forget;
   /** Files of runs' own, and the folder that their changes are applied to. */
   checkouts?: Checkouts;

@@ -72,7 +72,7 @@ export function createReach({ store, clock, ids, listeners, running }: ReachDeps
     }
   }
 
-  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: nobody drives the run any more. */
+  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: no process drives the run any more. */
   async function waitForFact(
     row: RunRow,
     type: FactType,

@@ -177,7 +177,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === orderId;
       const result = await waitForFact(row, 'message.received', isMessage);
       if (result === 'recorded') return { kind: 'sent' };
-      // The order stays stored and is applied once, by whoever continues the tree. Withdrawing it here could race with that process.
+      // The order stays stored and is applied once, by the process that continues the tree. Withdrawing it here could race with that process.
       if (result === 'undriven') return { kind: 'kept' };
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },

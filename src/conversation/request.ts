@@ -119,7 +119,7 @@ interface Rendered {
 export interface ModelRequestOptions {
   purpose: Purpose;
   maxOutputTokens: number | null;
-  /** How much the model is told to think; null if it is not told. Only the hash covers it: the settings depend on the provider. */
+  /** How much the model should think; null to leave it to the provider. Only the hash covers it, because the settings depend on the provider. */
   effort: Effort | null;
   texts: LoopVersion;
 }

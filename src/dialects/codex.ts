@@ -214,7 +214,7 @@ const closeTool: DialectTool<z.infer<typeof Close>> = {
     const child = getOnlyChild(reply);
     if ('error' in child) return createError(formatTargetError(child.error, 'target'));
     const before = (reply.kind === 'children' ? reply.before?.[0] : null) ?? child.view;
-    // An agent that ended by itself meanwhile: its last message must not be lost.
+    // An agent that ended meanwhile: its last message must not be lost.
     const view = child.view.outcome?.status === 'cancelled' ? before : child.view;
     return createStatusResult({ previous_status: viewToStatus(view) }, [view], context);
   },

@@ -22,13 +22,7 @@ import { ensureWorkspace } from './workspace.ts';
 
 /** Opens the tool session without waiting for it, starts or continues the run, then runs the loop. */
 export const driveAgent: Driver = async (run, services) => {
-  if (!(await run.slot.ensure())) return null;
-  try {
-    await ensureWorkspace(run, services);
-  } catch (error) {
-    if (run.signal.aborted) return null;
-    throw error;
-  }
+  if (!(await prepareWork(run, services))) return null;
   const tools = openToolSession(run, services);
   try {
     const started = startedFact(run.state);
@@ -41,6 +35,18 @@ export const driveAgent: Driver = async (run, services) => {
     await tools.session.close();
   }
 };
+
+/** Waits for a slot and prepares the files of the run. False if the run was stopped meanwhile. */
+export async function prepareWork(run: Run, services: Services): Promise<boolean> {
+  if (!(await run.slot.ensure())) return false;
+  try {
+    await ensureWorkspace(run, services);
+    return true;
+  } catch (error) {
+    if (run.signal.aborted) return false;
+    throw error;
+  }
+}
 
 /** The run is stopped if the session fails. */
 export function openToolSession(run: Run, services: Services): ToolSessionState {

@@ -58,9 +58,9 @@ export interface Journal {
   abandon(rootId: string, error: RetinueError): void;
   /** This process has claimed a tree that it had lost: it accepts facts again. Its runs must have been forgotten. */
   reopen(rootId: string): void;
-  /** `readsDeltas`: whether deltas are of use to it now; always if absent. */
+  /** `readsDeltas`: whether the listener needs deltas now; always if absent. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
-  /** Whether any listener has a use for deltas now. */
+  /** Whether any listener needs deltas now. */
   readsDeltas(): boolean;
   emit(delta: Delta): void;
   /** Resolves when everything recorded so far is durable or lost. */

@@ -121,7 +121,7 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
     }
   }
 
-  /** Whether a tree that seems to have no owner is stored: whoever took it has released it again. A tree that is just being created has an owner then. */
+  /** Whether another process took a tree and released it again. A tree that is just being created has an owner by the time of the second look. */
   async function isReleased(rootId: string): Promise<boolean> {
     if ((await store.run(rootId)) === null) return false;
     return ((await store.holders([rootId])).get(rootId)?.owner ?? null) !== owner.id;

@@ -146,7 +146,7 @@ export class Run {
   #clearDeadline: () => void = noop;
   /** The time that was left when the deadline was suspended. */
   #suspendedMs: number | null = null;
-  /** Null while nobody waits. */
+  /** Null while nothing waits for a change. */
   #change: PromiseWithResolvers<void> | null = null;
   // Made at the first use: thousands of runs may wait for a slot.
   #children: Set<Run> | null = null;

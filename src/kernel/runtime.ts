@@ -82,7 +82,7 @@ export interface Runtime {
   /** Continues every run of a tree that no living process drives. */
   resume: Resume;
   findLiveRun(runId: string): RunHandle | null;
-  /** `readsDeltas`: whether deltas are of use to it now; always if absent. While they are to nobody, models may answer in one piece. */
+  /** `readsDeltas`: whether the listener needs deltas now; always if absent. While no listener does, models may answer in one piece. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
   /** Whether a new runtime has to replace this one: it holds trees that it can no longer write, and drives nothing else. */
   isStale(): boolean;

@@ -1,4 +1,4 @@
-// The files of a run: where they come from, and what becomes of them. A run without files of its own uses those of its parent.
+// Prepares, saves and removes the files of a run. A run without files of its own uses those of its parent.
 //
 // F1. Nothing of a run executes before its files are prepared and `workspace.prepared` is durable.
 // F2. What it changed is durable, together with its end, before its files are deleted. What cannot be stored is left where it is.
@@ -71,7 +71,7 @@ export async function findFileProblem(
   return problem === null ? null : { problem, since: state.created.at };
 }
 
-/** A worker does not have the files of whoever sent the brief. Throws `invalid_brief`. */
+/** A worker does not have the files of the client that sent the brief, so the brief must name some. Throws `invalid_brief`. */
 export function assertFilesNamed(brief: Brief, { isolation, tools }: { isolation: unknown; tools: string[] }): void {
   if (brief.repository || brief.workspace !== undefined || brief.fixture !== undefined) return;
   if (!isolation && !tools.some((tool) => fileTools.includes(tool))) return;

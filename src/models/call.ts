@@ -1,5 +1,5 @@
 // Makes one model call: watches for silence and collects the answer. It never rejects, and it never retries: the caller does.
-// An answer that nobody reads while it arrives may come in one piece, which some models make cheaper.
+// An answer may come in one piece, which some models make cheaper, if no reader needs it while it arrives.
 //
 // M1. Only complete tool calls of a finished answer leave this file.
 // M2. Silence is measured in model events, not in bytes: pings do not count.

@@ -31,7 +31,7 @@ export interface Delegation {
   viewEarlier(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /**
-   * The newest run that continues the run of this id, directly or through others. A label means the newest child that has it. What is neither is returned
+   * The newest run that continues the run of this id, directly or through others. A label means the newest child that has it. Any other text is returned
    * as it is.
    */
   newest(idOrLabel: string): string;

@@ -7,7 +7,7 @@ import type { Store } from '../ports/store.ts';
 import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';
 
-/** Removes what is kept of an ended tree outside the store. May be called again for a tree of which nothing is left. */
+/** Removes the data of an ended tree that is outside the store. May be called again. */
 export type Forget = (rootId: string, runIds: string[]) => Promise<void>;
 
 export interface ErasedTree {

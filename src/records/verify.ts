@@ -116,13 +116,13 @@ function isDamage(content: BlobContent | null | { damage: string }): content is 
   return typeof content === 'object' && content !== null && 'damage' in content;
 }
 
-/** What is damaged, as text. Every other error is thrown again. */
+/** Describes the damage. Every other error is thrown again. */
 function toDamage(error: unknown): string {
   if (isRetinueError(error) && error.code === 'store_corrupt') return error.message;
   throw error;
 }
 
-/** Finds out what is wrong with a text that facts refer to; null if nothing is. Each text is read once. */
+/** Describes the damage of a text that facts refer to; null if there is none. Each text is read once. */
 function createTextCheck(store: Store): (hash: string) => Promise<string | null> {
   const known = new Map<string, string | null>();
   return async (hash) => {

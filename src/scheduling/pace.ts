@@ -7,7 +7,7 @@
 import type { Clock } from '../ports/clock.ts';
 
 export interface Pace {
-  /** Null if the caller may go on at once. */
+  /** Null if the caller may continue at once. */
   pass(): Promise<void> | null;
 }
 

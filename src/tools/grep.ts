@@ -81,7 +81,7 @@ export const grep: Tool<Input> = {
     const kept = (await filterMatches(start.root, matches, maxFile)).map((match) => ({ ...match, path: start.prefix + match.path }));
     signal.throwIfAborted();
     const result = renderMatches({ kept, dropped: matches.length - kept.length, count: found.count }, searched.complete);
-    // Always said, whether or not a closed file matches: the difference would tell what is in it.
+    // Added whether or not a closed file matches: the difference would reveal its content.
     return rights.closedPaths.read.length === 0 ? result : { output: `${result.output}\n[files that rules close are left out]` };
   },
 };

@@ -52,7 +52,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
     assertOpen(parent, review);
     if (!scheduler.hasQueueCapacity())
       throw new RetinueError('queue_full', 'too many runs are waiting for a slot; wait for some to end', { retryable: true });
-    // Whoever wrote the brief wants the review, so the limits of the run on delegations do not apply to it.
+    // The author of the brief asked for the review, so the limits of the run on delegations do not apply to it.
     if (parent && !review) assertChildAllowed(parent);
     const counter = createCounter(null, parent);
     // Counted in the same tick as the check, so that briefs admitted at the same time cannot exceed a limit together.
@@ -84,7 +84,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
     }
   }
 
-  /** A run that says it is done accepts no more children, but reviews. */
+  /** A run that says it is done accepts no more children except reviews. */
   function assertOpen(parent: Run | null, review?: StartOptions['review']): void {
     if (!isOpen() || (parent?.isClosing && !review) || parent?.signal.aborted)
       throw new RetinueError('parent_ended', 'nothing more can be delegated: the run is ending');

@@ -1,4 +1,4 @@
-// Which models a run uses, in order: it goes on in the list if a provider keeps failing, or if its budget cannot pay for a call.
+// Which models a run uses, in order. It falls back to the next one if a provider keeps failing, or if its budget cannot pay for a call.
 import type { Agent } from '../../contract/agent.ts';
 import type { Brief } from '../../contract/brief.ts';
 import type { Run } from '../run.ts';
@@ -43,7 +43,7 @@ export function chooseModels(brief: Brief, agent: Agent, parent: Run | null, { m
   return model === null ? { names: [], isRecorded: false } : { names: [model, ...fallbacks], isRecorded: fallbacks.length > 0 };
 }
 
-/** The model that a run uses now, and those it can still go on to. */
+/** The model that a run uses now, and those it can still fall back to. */
 function currentModels({ work, state }: Run): string[] {
   if (!work) return [];
   if (work.model.modelsForChildren) return work.model.modelsForChildren;

@@ -1,4 +1,4 @@
-// A brief as somebody outside the kernel writes it: checked, and without secrets.
+// Checks a brief from outside the kernel and removes secrets from it.
 import type { z } from 'zod';
 import { Brief } from '../../contract/brief.ts';
 import { RetinueError } from '../../contract/error.ts';

@@ -1,4 +1,4 @@
-// Whether the command of an acceptance check may run. It is judged as a `bash` call of whoever wrote the brief: before the run is created, and again before
+// Whether the command of an acceptance check may run. It is judged as a `bash` call of the author of the brief: before the run is created, and again before
 // each execution, because rules may have been added since.
 import type { Check } from '../../contract/check.ts';
 import { RetinueError } from '../../contract/error.ts';
@@ -47,7 +47,7 @@ export async function assertChecksAllowed(checks: Check[], rights: CheckRights):
   }
 }
 
-/** The rights of whoever writes a brief for a child of `parent`, or for a root with the rulesets `own`. */
+/** The rights of the author of a brief: for a child of `parent`, or for a root with the rulesets `own`. */
 export function findAuthorRights(parent: Run | null, own: Ruleset[]): Pick<CheckRights, 'rulesets'> & { hasShell: boolean } {
   if (!parent) return { rulesets: own, hasShell: true };
   if (!parent.work) return { rulesets: collectChildRulesets(parent), hasShell: true };

@@ -1,6 +1,6 @@
 // Acceptance checks of a brief. They run after the model says that it is done; a failed one goes back to it, up to a limit.
 //
-// C1. A command is judged and executed with the rights of whoever wrote the brief: the parent, or the owner for a root. It cannot ask for approval.
+// C1. A command is judged and executed with the rights of the author of the brief: the parent, or the owner for a root. It cannot ask for approval.
 // C2. Every check has two facts. A command that was cut off is executed again, unless it says that it is not idempotent: then its result is unknown.
 // C3. Only a run whose checks have all passed completes. A check that was refused or has no result fails the run like one that failed.
 import { type Check, type CheckStatus, type CommandCheck, checkName } from '../../contract/check.ts';
@@ -107,7 +107,7 @@ async function runRound(run: Run, tools: ToolSessionState, services: Services): 
     if (known !== null || isCommand)
       await run.record([{ type: 'check.started', data: { ...(!isCommand && { agent: check.agent }), command: what, index, round } }]);
     const result = isCommand ? await runCommand(run, { check, tools }, services) : await runReview(run, { check, index, round }, services);
-    // Cut off by the stop of the run: whoever continues it decides.
+    // Cut off by the stop of the run: the process that continues it decides.
     if (!result || run.signal.aborted) return null;
     await finish(result.status, result.output);
   }

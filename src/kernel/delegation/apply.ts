@@ -1,4 +1,4 @@
-// Takes over the changes that runs made in files of their own, and takes them back.
+// Merges the changes that runs made in their own files into the workspace, and undoes them.
 //
 // A1. Nothing is written before the plan is durable (`changes.planned`). A plan without `changes.made` is carried out again, which is harmless.
 // A2. A plan that fails is taken back before that is recorded, so nothing is half applied.
@@ -95,7 +95,7 @@ export function planToReport({ merged, conflicts, set }: ChangePlan, left: strin
   return { applied: merged, conflicts, files, left };
 }
 
-/** What is to be carried out. */
+/** A plan to carry out. */
 export interface PlannedChanges {
   id: string;
   kind: FactData['changes.planned']['kind'];

@@ -10,7 +10,7 @@ import type { Store } from '../../ports/store.ts';
 export interface ClientReach {
   /** The client's name for itself, which separates clients but proves nothing. Null: it has none, and shares nothing with others. */
   name: string | null;
-  /** The name belongs to a token, so nobody else can use it. */
+  /** The name belongs to a token, so no other client can use it. */
   isProven?: boolean;
   /** Client runs that this connection had before. */
   formerIds: readonly string[];
@@ -50,6 +50,6 @@ export async function canSeeClient(client: RunRow, reach: ClientReach, store: St
 /** Whether the connection of a client run has ended. */
 async function isGone({ runId, endedAt }: RunRow, store: Store): Promise<boolean> {
   if (endedAt !== null || !(await store.holders([runId])).get(runId)?.alive) return true;
-  // A client run pauses only when its connection ends; whoever resumes its tree has no connection to it.
+  // A client run pauses only when its connection ends, and resuming its tree does not restore the connection.
   return (await store.facts({ runId, types: ['run.paused', 'run.resumed'], limit: 1 })).length > 0;
 }

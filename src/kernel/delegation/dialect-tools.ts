@@ -82,7 +82,7 @@ async function sendMessage({ id: given, text, newest, interrupt }: Message, dele
   const sent = await delegation.message(given, text, newest ? { newest } : {});
   if (!sent.ok) return { kind: 'children', children: [{ ...sent, asked: given }] };
   const isFollowUp = sent.runId !== id;
-  // A run that ended by itself before the cancel is reported as usual.
+  // A run that ended before the cancel is reported as usual.
   const isInterrupted = interrupt && isFollowUp && delegation.view(id)?.outcome?.status === 'cancelled';
   return { kind: 'children', children: await loadReplies(isInterrupted ? [sent.runId, id] : [sent.runId], delegation), isFollowUp };
 }

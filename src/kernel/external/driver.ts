@@ -9,7 +9,7 @@ import type { PinnedParts } from '../../conversation/request.ts';
 import type { ExternalSession, ExternalTurn } from '../../ports/external-agent.ts';
 import { decideCall } from '../../rules/policy.ts';
 import { runWithChecks } from '../checks/checks.ts';
-import { loadStartedRun, openToolSession, pinAndStart } from '../drivers.ts';
+import { loadStartedRun, openToolSession, pinAndStart, prepareWork } from '../drivers.ts';
 import type { Driver } from '../lifecycle.ts';
 import { waitWhilePaused } from '../pause.ts';
 import type { ModelWork, Run } from '../run.ts';
@@ -19,7 +19,6 @@ import { limitEnding, nextStep } from '../state/next-step.ts';
 import { completedEnding, createFailedEnding, type Ending } from '../state/outcome.ts';
 import { currentCalls, startedFact } from '../state/state.ts';
 import { toolFinishedFact } from '../tool-calls/judge.ts';
-import { ensureWorkspace } from '../workspace.ts';
 import { removeEndedHomes } from './homes.ts';
 import { composeFirstPrompt, composeNextPrompt } from './prompt.ts';
 import { createTurnRecorder, type TurnRecorder } from './turn.ts';
@@ -30,13 +29,7 @@ const cancelMs = 2000;
 const maxSilentTurns = 2;
 
 export const driveExternal: Driver = async (run, services) => {
-  if (!(await run.slot.ensure())) return null;
-  try {
-    await ensureWorkspace(run, services);
-  } catch (error) {
-    if (run.signal.aborted) return null;
-    throw error;
-  }
+  if (!(await prepareWork(run, services))) return null;
   const started = startedFact(run.state);
   const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services, { isExternal: true });
   const recorder = createTurnRecorder(run, services);
@@ -145,7 +138,7 @@ function end(run: Run, ending: Ending): Ending {
   return ending;
 }
 
-/** One prompt and the agent's turn. Null: the run goes on. */
+/** One prompt and the agent's turn. Null: the run continues. */
 async function takeTurn(run: Run, text: string, { session, recorder, services }: AgentTurns): Promise<Ending | null> {
   await run.record([{ type: 'session.prompted', data: { text: services.redact(text, true) } }]);
   const stopped = Promise.withResolvers<null>();

@@ -1,5 +1,4 @@
 // The prompts of external agents.
-
 import type { FactData } from '../../contract/fact.ts';
 import { submitTool } from '../../contract/tool-names.ts';
 import type { ConversationEntry, PinnedParts } from '../../conversation/request.ts';

@@ -18,7 +18,7 @@ const maxTextChars = 4 * 1024 * 1024;
 
 export interface TurnRecorder {
   handlers: ExternalHandlers;
-  /** Records what is left of a turn. */
+  /** Records the rest of a turn. */
   endTurn(turn: ExternalTurn | null): Promise<void>;
   /** How the run must end, if the gate or a rule has decided that. */
   ending(): Ending | null;

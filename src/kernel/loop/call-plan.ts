@@ -1,5 +1,4 @@
 // What a model call needs besides its request: how much to think, how long the provider keeps its cache, and the price of both.
-
 import type { Effort } from '../../contract/effort.ts';
 import type { PromptCache } from '../../contract/prompt-cache.ts';
 import type { CallSettings, ModelHandle, Price, Thinking } from '../../ports/model.ts';

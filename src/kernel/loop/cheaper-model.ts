@@ -1,10 +1,10 @@
-// A run whose budget cannot pay for a call goes on to a cheaper model of its list.
+// Switches a run to a cheaper model of its list when its budget cannot pay for a call.
 import type { Usage } from '../../contract/content.ts';
 import type { FactData } from '../../contract/fact.ts';
 import { createModelRequester } from '../admission/admission.ts';
 import type { Loop } from './loop-context.ts';
 
-/** Goes on to the next model of the list for which such a call costs less; null if there is none. Models without a price are skipped. */
+/** Switches to the next model of the list that is cheaper for this call; null if there is none. Models without a price are skipped. */
 export async function switchToCheaper(loop: Loop, usage: Usage): Promise<FactData['model.asked']['instead'] | null> {
   const { run, services, model: before } = loop;
   const neededUsd = before.price?.(usage) ?? null;

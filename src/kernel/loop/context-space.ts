@@ -1,5 +1,5 @@
-// What happens before a turn when the conversation nears the end of the model's window, or when somebody ordered a compaction: old tool results are removed
-// if that is enough; otherwise the conversation is compacted, by the run's own model or a cheaper one.
+// Makes space in the conversation before a turn that nears the end of the model's window, or after an order to compact. Old tool results are removed if that
+// is enough; otherwise the run's own model, or a cheaper one, writes a summary.
 import type { CompactionSettings } from '../../contract/compaction.ts';
 import type { CallRef } from '../../conversation/tool-calls.ts';
 import type { ModelHandle, Thinking } from '../../ports/model.ts';
@@ -29,14 +29,14 @@ export function planContext(
   return canTry && (isWanted || run.compactRequest !== null) ? { do: 'compact' } : { do: 'prune', calls };
 }
 
-/** The window of the model, and the share of it at which room is made. */
+/** The window of the model, and the share of it at which space is made. */
 function windowOf(
   { id, contextWindow, maxOutputTokens }: ModelHandle,
   { models = {}, startAt }: CompactionSettings = {},
   { refusal }: Pick<RunState, 'refusal'> = { refusal: null },
 ) {
   const own = Object.hasOwn(models, id) ? models[id] : undefined;
-  // What a model has refused tells more than what is known about it. The room for the answer was part of the refused request.
+  // A refusal is more exact than the known window. The refused request included the space for the answer.
   const learned = refusal?.model === id ? refusal.tokens + (maxOutputTokens ?? 0) : null;
   return {
     startAt: own?.startAt ?? startAt,
@@ -46,7 +46,7 @@ function windowOf(
 
 const minSummaryTokens = 512;
 const maxSummaryTokens = 8192;
-/** What a model may think that nobody has told how much to think. */
+/** Assumed for a model without an effort setting. */
 const defaultThinking: Thinking = { tokens: 4096, isExtra: false };
 
 /**

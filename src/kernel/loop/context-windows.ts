@@ -1,4 +1,4 @@
-// The context windows that the configuration sets for single models, in place of what is known about them.
+// The context windows that the configuration sets for single models. They replace the known ones.
 import type { CompactionSettings } from '../../contract/compaction.ts';
 import type { Models } from '../../ports/model.ts';
 

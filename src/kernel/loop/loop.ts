@@ -286,7 +286,7 @@ const noDeltas = () => {};
 
 /** Sends pieces of an answer to watchers, without secrets (invariant 11). */
 function createDeltaEmitter(runId: string, turn: number, { journal, redactStream }: Services): (kind: Delta['kind'], text: string) => void {
-  // Somebody who begins to read gets deltas from the next call on.
+  // A new reader gets deltas from the next call on.
   if (!journal.readsDeltas()) return noDeltas;
   const streams = { text: redactStream(), reasoning: redactStream(), tool: redactStream() };
   return (kind, piece) => {

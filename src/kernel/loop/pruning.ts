@@ -1,5 +1,4 @@
 // Selects old tool results to remove when a conversation nears the end of the model's window. Pure; removing them is a fact.
-
 import type { CallRef } from '../../conversation/tool-calls.ts';
 import type { ContextLimits } from '../../ports/dialect.ts';
 import { currentCalls, type RunState } from '../state/state.ts';

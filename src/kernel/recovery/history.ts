@@ -163,7 +163,7 @@ export function createFollowUpBrief(state: RunState, task: string): Brief {
   };
 }
 
-/** What a brief says so that a follow-up has files of its own too, from the same commit. Empty if the run had none. */
+/** The fields of a brief that give a follow-up its own files too, from the same commit. Empty if the run had none. */
 export function pickFileFields({ created, files }: RunState): Pick<Brief, 'repository' | 'isolation' | 'fixture'> {
   const { brief, isolation } = created.data;
   const commit = files?.prepared.commit ?? null;
@@ -182,7 +182,7 @@ export function collectOwnerDenials(rulesets: Ruleset[]): NarrowingRuleset[] {
   });
 }
 
-/** The rulesets that narrow, each on its own: joined into one list they would mean something else. */
+/** The rulesets that narrow, kept apart: joined into one list they would mean something else. */
 export function keepNarrowingRulesets(rulesets: Ruleset[]): NarrowingRuleset[] {
   return rulesets.flatMap((set) => (set.kind === 'narrowing' ? [{ ...set, kind: 'narrowing' as const }] : []));
 }

@@ -19,7 +19,7 @@ import { toolFinishedFact, unknownEffectText } from '../tool-calls/judge.ts';
 import { saveWorkspace } from '../workspace.ts';
 import { assertAuthentic, loadState } from './history.ts';
 
-/** Why a run is ended: somebody cancels it, or it ends its process again and again. */
+/** Why a run is ended: it was cancelled, or its processes crashed again and again. */
 export type InterruptedEnd =
   | { reason: string; by: string; code: 'cancelled' | 'client_gone' }
   | { reason: string; by: null; code: 'crashed' };

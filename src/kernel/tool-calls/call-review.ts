@@ -1,4 +1,4 @@
-// What has to be awaited about a call before it is judged: checks of a program's schemas, and whether a tool of the program wants approval.
+// The asynchronous part of judging a call: checks of a program's schemas, and whether a tool of the program wants approval.
 //
 // The program's code runs once per call here, and the verdict is recorded: a resumed or replayed run does not call it again.
 import type { Json } from '../../contract/json.ts';

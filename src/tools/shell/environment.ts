@@ -1,6 +1,7 @@
 // The environment and the shell that commands get.
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { isExecutable } from '../../system/executable.ts';
 
 /** Commands get only these variables, so no keys or tokens (invariant 11). */
 const passed = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR'];
@@ -40,14 +41,5 @@ function resolveOrKeep(path: string): string {
     return realpathSync(path);
   } catch {
     return path;
-  }
-}
-
-export function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

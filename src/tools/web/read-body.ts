@@ -48,7 +48,7 @@ function decompress(response: IncomingMessage): Readable | null {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return response;
   if (!Object.hasOwn(create, encoding)) return null;
-  // Errors reach whoever reads the returned stream.
+  // Errors reach the reader of the returned stream.
   return pipeline(response, create[encoding as keyof typeof create](), () => {});
 }
 
