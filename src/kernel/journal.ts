@@ -196,9 +196,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
         });
       } catch (error) {
         const cause =
-          error instanceof RetinueError
-            ? error
-            : new RetinueError('store_io', `the journal could not be written: ${error}`, { cause: error });
+          error instanceof RetinueError ? error : new RetinueError('store_io', `the log could not be written: ${error}`, { cause: error });
         for (const batch of current) lose(batch, cause);
       }
     }

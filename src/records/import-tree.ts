@@ -48,7 +48,7 @@ async function isPresent({ rootId, rows }: TreeAppend, store: Store): Promise<bo
   const pairs = await Promise.all(rows.map(async (row) => ({ row, stored: await store.run(row.runId) })));
   const different = pairs.find(({ row, stored }) => stored !== null && !hasSameFacts(row, stored));
   if (different)
-    throw createImportError(`run ${different.row.runId} is here already, ${different.stored?.erasedAt ? 'erased' : 'with other facts'}`);
+    throw createImportError(`run ${different.row.runId} is here already, ${different.stored?.erasedAt ? 'erased' : 'with other events'}`);
   const missing = pairs.find(({ stored }) => stored === null);
   if (missing && present.length > 0) throw createImportError(`run ${rootId} is here already, but without its run ${missing.row.runId}`);
   if (present.length > rows.length) throw createImportError(`run ${rootId} is here already, with more runs below it`);

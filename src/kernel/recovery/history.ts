@@ -26,7 +26,7 @@ async function loadFacts(runId: string, store: Store): Promise<Fact[]> {
   assertChain(facts);
   if (facts.length > 0) return facts;
   const row = await store.run(runId);
-  if (!row) throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  if (!row) throw unknownRunError(runId);
   assertNotErased(row);
   return facts;
 }
@@ -88,12 +88,16 @@ export async function checkContinuable({ continues, continuesAt }: Brief, store:
     throw new RetinueError('invalid_brief', 'continuesAt: it names a turn of a run, but `continues` names no run');
   }
   const row = await store.run(continues);
-  if (!row) throw new RetinueError('unknown_run', `there is no run ${continues}`);
+  if (!row) throw unknownRunError(continues);
   assertNotErased(row);
   // Rejects if another program changed it.
   await store.head(continues);
   if (continuesAt !== undefined) await loadStateAt(continues, continuesAt, store);
   else if (row.endedAt === null || row.startedAt === null) throw notContinuableError(continues);
+}
+
+function unknownRunError(runId: string): RetinueError {
+  return new RetinueError('unknown_run', `there is no run ${runId}; \`retinue ps --all\` lists all runs`);
 }
 
 function notContinuableError(runId: string): RetinueError {
@@ -103,7 +107,7 @@ function notContinuableError(runId: string): RetinueError {
 /** The state after a turn and all its tool calls. Rejects if there is no such turn, or it is not over yet. */
 async function loadStateAt(runId: string, turn: number, store: Store): Promise<RunState> {
   const [first, ...rest] = await loadFacts(runId, store);
-  if (first?.type !== 'run.created') throw new RetinueError('unknown_run', `there is no run ${runId}`);
+  if (first?.type !== 'run.created') throw unknownRunError(runId);
   const state = createRunState(first);
   let isOver = false;
   for (const fact of rest) {
