@@ -15,7 +15,7 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import { sha256 } from '../text/canonical.ts';
 import { TextMemo } from '../text/text-memo.ts';
-import type { ClientRunOptions } from './admission/admission.ts';
+import type { ClientRunOptions } from './admission/client.ts';
 import { createRunStarter, openClient, startFlow } from './admission/create-run.ts';
 import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './admission/enqueue.ts';
 import { admitBudgets, createBudgetSharing } from './admission/shared-budgets.ts';
@@ -34,7 +34,7 @@ import { createResume, type Resume } from './recovery/resume.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
 
-export type { ClientRunOptions } from './admission/admission.ts';
+export type { ClientRunOptions } from './admission/client.ts';
 export type { EnqueueOptions, EnqueueResult } from './admission/enqueue.ts';
 export type { FlowOptions } from './flow/admission.ts';
 export type { RunHandle } from './live-run.ts';

@@ -1,21 +1,19 @@
-// Admits new runs: roots, children and clients; `recovery/readmission.ts` admits resumed ones. Rights, limits and deadline of a brief are narrowed to what its parent
+// Admits new roots and children; `client.ts` admits clients, and `recovery/readmission.ts` resumed runs. Rights, limits and deadline of a brief are narrowed to what its parent
 // has. Returns the data of `run.created`, or throws a RetinueError before any fact is recorded.
 import type { Agent } from '../../contract/agent.ts';
 import type { Brief } from '../../contract/brief.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { FactData } from '../../contract/fact.ts';
 import type { Grant } from '../../contract/grant.ts';
-import type { LimitsGiven } from '../../contract/limits.ts';
-import { parseTraceContext, type TraceContext, type TraceHeaders } from '../../contract/trace-context.ts';
+import type { TraceContext } from '../../contract/trace-context.ts';
 import type { CallRef } from '../../conversation/tool-calls.ts';
 import type { Catalog } from '../../ports/catalog.ts';
 import type { FlowProgram } from '../../ports/flow.ts';
 import type { ModelRequester } from '../../ports/model.ts';
 import type { StoredBlob } from '../../ports/store.ts';
-import { computeClientLimits, computeEffectiveLimits, findChildLimits, type ParentLimits } from '../../rules/limits.ts';
+import { computeEffectiveLimits, findChildLimits, type ParentLimits } from '../../rules/limits.ts';
 import { unknownNameMessage } from '../../text/suggest.ts';
 import { assertChecksAllowed, findAuthorRights } from '../checks/check-rights.ts';
-import { type ClientReach, createClientTag } from '../delegation/client-reach.ts';
 import type { DialectServices } from '../delegation/dialect-services.ts';
 import { assertOneModel, createOwnLoginModel, findExternal, withExternalTools } from '../external/admission.ts';
 import { agentDefinition } from '../recovery/pinned-agent.ts';
@@ -167,70 +165,6 @@ async function checkSummaryModel(requester: ModelRequester, { models, settings }
     () => [],
     (error: unknown) => [`\`compaction.model\` has no effect: ${thrownToText(error)}`],
   );
-}
-
-/** Omitted fields behave as for a library scope, which sees only its own runs. */
-export interface ClientRunOptions extends Partial<ClientReach> {
-  label?: string;
-  limits?: LimitsGiven;
-  /** Shared budgets that everything below it draws from, besides those of the settings. */
-  budgets?: readonly string[];
-  /** The trace of the caller. Malformed values are ignored. */
-  trace?: TraceHeaders;
-}
-
-/**
- * Admits a client: a root without a model, for a program or connection that delegates from outside. It has only the limits set for it. Its budgets have been
- * admitted.
- */
-export function admitClient(
-  runId: string,
-  { options, dialect }: { options: ClientRunOptions; dialect: AdmissionDialect },
-  { settings }: Pick<AdmissionDeps, 'settings'>,
-): Admission {
-  const { maxDepth, maxConcurrent, maxOutputBytes } = settings.limits;
-  const limits = computeClientLimits([
-    { from: 'dialect', limits: dialect.setup.limits ?? {} },
-    {
-      from: 'config',
-      limits: {
-        ...(maxDepth === undefined ? {} : { maxDepth }),
-        ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-        ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }),
-      },
-    },
-    { from: 'command', limits: options.limits ?? {} },
-  ]);
-  const rulesets = settings.rulesets(dialect.delegationTools);
-  const { budgets = [] } = options;
-  const trace = parseTraceContext(options.trace);
-  const created: FactData['run.created'] = {
-    agent: null,
-    brief: {
-      task: 'delegates from outside',
-      ...(options.label === undefined ? {} : { label: options.label }),
-      ...(options.name ? { tags: [createClientTag(options.name)] } : {}),
-    },
-    depth: 0,
-    dialect: dialect.name,
-    grant: {
-      ...(budgets.length > 0 && { budgets: [...budgets] }),
-      limits,
-      notAfter: null,
-      rulesets,
-      tools: [],
-      workspace: settings.workspace,
-    },
-    host: 'inline',
-    kind: 'client',
-    model: null,
-    notices: [],
-    parentCall: null,
-    parentId: null,
-    rootId: runId,
-    ...(trace && { trace }),
-  };
-  return { created, work: null, blobs: [] };
 }
 
 /** The run as a model provider sees it. */

@@ -15,7 +15,8 @@ import { checkContinuable } from '../recovery/history.ts';
 import { countRun, createCounter, Run, type RunOptions } from '../run.ts';
 import type { Services, StartOptions } from '../services.ts';
 import { startDriver } from '../start-driver.ts';
-import { type Admission, admitBrief, admitClient, assertChildAllowed, type ClientRunOptions } from './admission.ts';
+import { type Admission, admitBrief, assertChildAllowed } from './admission.ts';
+import { admitClient, type ClientRunOptions } from './client.ts';
 import { addImages } from './images.ts';
 import { parseBrief, redactBrief } from './parse-brief.ts';
 

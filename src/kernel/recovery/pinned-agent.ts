@@ -1,5 +1,5 @@
 // The agent of a run as it was pinned when the run was created. A database may have come with a folder, so a pinned definition is not trusted to
-// start programs: MCP servers defined in it count only if today's catalog defines the agent the same way.
+// start programs. MCP servers defined in it count only if today's catalog defines the agent the same way.
 import { Agent } from '../../contract/agent.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { FactData } from '../../contract/fact.ts';
