@@ -1,7 +1,7 @@
 // The time from `delegate` to the first model request of a child in a separate process, and the speed of replay.
 import { resolve } from 'node:path';
 import { createProcessExecutor } from '../src/hosts/process.ts';
-import { loadPinned } from '../src/kernel/history.ts';
+import { loadPinned } from '../src/kernel/recovery/history.ts';
 import { replayRun } from '../src/records/replay.ts';
 import { createProcessGuard } from '../src/system/process-guard.ts';
 import { withRuntime } from './support.ts';

@@ -121,7 +121,7 @@ export async function openRuntime(kind: StoreKind, options: OpenOptions): Promis
     externals: options.externals,
     tools: [...workspaceTools, echo],
     dialect: native,
-    executorNamed: () => options.executor ?? inlineExecutor,
+    findExecutor: () => options.executor ?? inlineExecutor,
     host: options.executor?.name,
     workspaces: createWorkspaceReader({ sandbox: null }),
     memories: createMemoryNotes().memories,

@@ -1,5 +1,4 @@
 // Approval questions of runs, asked through the client. Rules decide first: a call that a rule denies never becomes a question.
-
 import type { Question } from '../api/api.ts';
 import type { QuestionAnswer } from '../api/forward-questions.ts';
 import type { Connection } from '../system/rpc-connection.ts';

@@ -1,5 +1,4 @@
 // One session of a client: a conversation in a folder, of one prompt after the other. `conversation.ts` has its runs, `turn.ts` a prompt that is open.
-
 import type { Api, Question, RunHandle } from '../api/api.ts';
 import { forwardQuestions } from '../api/forward-questions.ts';
 import { isRetinueError } from '../contract/error.ts';

@@ -19,7 +19,7 @@ import {
   toOneLine,
 } from './fields.ts';
 import type { LeftOut, RawAgent } from './formats/format.ts';
-import { createProblem, type Entry } from './front-matter.ts';
+import { createProblem, type FrontMatterEntry } from './front-matter.ts';
 import { judgeKey } from './keys.ts';
 import { findUnusableServers, parseServers } from './mcp-servers.ts';
 import { describeParameters, describeSkills, parseChecks, parseParameters, parseResult, parseRounds } from './recipe-fields.ts';
@@ -36,7 +36,7 @@ export interface ParsedAgent {
 export function parseAgent(head: RawAgent, path: string, deps: ParserDeps): ParsedAgent {
   const problems: string[] = [...head.problems];
   const warnings: string[] = [];
-  const fields = new Map<string, Entry>();
+  const fields = new Map<string, FrontMatterEntry>();
   const addProblem = (line: number, message: string) => void problems.push(createProblem(path, line, message).message);
   for (const entry of head.entries) {
     const verdict = judgeKey(entry.key);

@@ -7,7 +7,7 @@ import type { Json } from '../contract/json.ts';
 
 export const maxHeadBytes = 65_536;
 
-export interface Entry {
+export interface FrontMatterEntry {
   key: string;
   value: Json;
   /** The line in the file, counted from 1. */
@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 export interface FrontMatter {
-  entries: Entry[];
+  entries: FrontMatterEntry[];
   body: string;
 }
 
@@ -42,7 +42,7 @@ export function parseFrontMatter(file: string, text: string): FrontMatter | null
 }
 
 /** A whole file of YAML, or of JSON, under the same rules. Throws `invalid_config` with file and line. */
-export function parseYamlFile(file: string, text: string): Entry[] {
+export function parseYamlFile(file: string, text: string): FrontMatterEntry[] {
   if (Buffer.byteLength(text) > maxHeadBytes) throw createProblem(file, 1, `the file is larger than ${maxHeadBytes} bytes`);
   return parseEntries(file, text.replace(/^\ufeff/, ''), 0);
 }
@@ -59,7 +59,7 @@ function quoteDescription(head: string): string | null {
 }
 
 /** `before`: the number of lines before the text. */
-function parseEntries(file: string, head: string, before = 1): Entry[] {
+function parseEntries(file: string, head: string, before = 1): FrontMatterEntry[] {
   const { parseDocument, LineCounter, isMap, isScalar, visit } = loadYaml();
   const lines = new LineCounter();
   const lineAt = (offset: number) => lines.linePos(offset).line + before;

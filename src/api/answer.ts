@@ -51,7 +51,7 @@ export function createAnswer({ store, clock, listeners, reach: { findLive, sendO
     const own = await findLive(runId);
     if (own) return { question, result: (await own.answer({ turn, index, hash }, { allowed, by, always, reason })) ? 'answered' : 'late' };
     const row = await findRun(runId, store);
-    const orderId = await sendOrder(row, allowed ? 'approve' : 'refuse', reason, { by, call: { turn, index, hash, always } });
+    const orderId = await sendOrder(row, { kind: allowed ? 'approve' : 'refuse', text: reason, by, call: { turn, index, hash, always } });
     /** The order that the recorded answer came with; another answer may have been first. */
     let answeredBy: string | undefined;
     const isAnswer = (fact: StoredFact) => {

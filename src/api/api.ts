@@ -9,7 +9,7 @@ import type { LimitsGiven } from '../contract/limits.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, Question, RunDetail, RunView, SearchHit, TreeList, TreeQuery, TreeSnapshot } from '../contract/view.ts';
-import type { ResumeOptions } from '../kernel/resume.ts';
+import type { ResumeOptions } from '../kernel/recovery/resume.ts';
 import type {
   BriefOptions,
   ClientRunOptions,
@@ -35,7 +35,7 @@ import type { InterruptedPlan } from './interrupted-plans.ts';
 import type { LeftFolder } from './leftovers.ts';
 
 export type { Question, RunDetail, RunView } from '../contract/view.ts';
-export type { ApplyReport } from '../kernel/apply.ts';
+export type { ApplyReport } from '../kernel/delegation/apply.ts';
 export type { RunHandle } from '../kernel/runtime.ts';
 
 /** Live events of this process: facts once they are durable, and deltas. */

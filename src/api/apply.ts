@@ -1,8 +1,16 @@
 // Takes over and takes back what runs changed, for a person. Each use is a client run of its own, which has the plan in its facts.
 import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
-import { type ApplyReport, findOwners, hasOwnFiles, type PlannedChanges, planApply, planToReport, readSteps } from '../kernel/apply.ts';
-import { joinSteps, type RunPathChange, reverseSteps } from '../kernel/change-steps.ts';
+import {
+  type ApplyReport,
+  findOwners,
+  hasOwnFiles,
+  type PlannedChanges,
+  planApply,
+  planToReport,
+  readSteps,
+} from '../kernel/delegation/apply.ts';
+import { joinSteps, type RunPathChange, reverseSteps } from '../kernel/delegation/change-steps.ts';
 import type { Runtime, RuntimeClient } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';

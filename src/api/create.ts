@@ -7,11 +7,11 @@ import { RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
-import { assertNotErased } from '../kernel/history.ts';
-import { assertNames, parseBrief } from '../kernel/parse-brief.ts';
-import type { ResumeOptions } from '../kernel/resume.ts';
+import { assertNames, parseBrief } from '../kernel/admission/parse-brief.ts';
+import { settleAbandonedDraws } from '../kernel/admission/shared-budgets.ts';
+import { assertNotErased } from '../kernel/recovery/history.ts';
+import type { ResumeOptions } from '../kernel/recovery/resume.ts';
 import type { RunHandle, Runtime } from '../kernel/runtime.ts';
-import { settleAbandonedDraws } from '../kernel/shared-budgets.ts';
 import { findFileProblem } from '../kernel/workspace.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
@@ -23,10 +23,10 @@ import type { RunFolders } from '../ports/run-folders.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { createDescendantFilter } from '../records/descendants.ts';
-import { eraseTrees, type Forget, findTreesEndedBefore, remainingFacts, weighTrees } from '../records/erase.ts';
+import { eraseTrees, type Forget, findTreesEndedBefore, loadRemainingFacts, weighTrees } from '../records/erase.ts';
 import { exportTree } from '../records/export-tree.ts';
 import { findRun } from '../records/find-run.ts';
-import { forkBrief } from '../records/fork.ts';
+import { createForkBrief } from '../records/fork.ts';
 import { importTree } from '../records/import-tree.ts';
 import { withPlanTrees } from '../records/plan-trees.ts';
 import { replayTree, verifyTrees } from '../records/verify.ts';
@@ -64,7 +64,7 @@ export interface ApiOptions {
   /** Called when this process first drives a run, and again if that runtime has to be replaced. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
-  /** Removes what is kept of an erased tree outside the store. */
+  /** Removes the data of an erased tree that is outside the store. */
   forget?: Forget;
   /** Files of runs' own, and the folder that their changes are applied to. */
   checkouts?: Checkouts;
@@ -244,7 +244,7 @@ export function createApi(options: ApiOptions): Api {
     async logs(id, options = {}) {
       const row = await findRun(id, store);
       const { tree = false, after, limit } = options;
-      if (row.erasedAt !== undefined) return remainingFacts(row, tree, store);
+      if (row.erasedAt !== undefined) return loadRemainingFacts(row, tree, store);
       const scope = tree ? { rootId: row.rootId } : { runId: row.runId };
       const isWhole = !tree || row.runId === row.rootId;
       if (after !== undefined) await assertPosition(after, row.runId, store);
@@ -262,7 +262,7 @@ export function createApi(options: ApiOptions): Api {
     drain: async (reason) => (running ? (await running).drain(reason) : undefined),
     async fork(id, fork, options) {
       const { runId } = await findRun(id, store);
-      return (await drive()).start(await forkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
+      return (await drive()).start(await createForkBrief(runId, fork, store), { ...options, dialect: await dialectOf(runId, store) });
     },
     agents: (): Agent[] => catalog.list(),
     watch: (listener, { deltas = true } = {}) => listeners.add(listener, { deltas }),

@@ -1,8 +1,8 @@
 // Plans that a killed process did not complete, and the temporary files that it left.
 import type { ChangeSet } from '../contract/change-set.ts';
 import type { FactOf } from '../contract/fact.ts';
-import { type CompletedPlan, createPlanKey, readSteps } from '../kernel/apply.ts';
-import { joinSteps } from '../kernel/change-steps.ts';
+import { type CompletedPlan, createPlanKey, readSteps } from '../kernel/delegation/apply.ts';
+import { joinSteps } from '../kernel/delegation/change-steps.ts';
 import type { Runtime } from '../kernel/runtime.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Store } from '../ports/store.ts';

@@ -1,5 +1,5 @@
 // Folders of runs that were left on this machine, and which of them may go.
-import { findHomeState } from '../kernel/external-homes.ts';
+import { findHomeState } from '../kernel/external/homes.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { RunFolders } from '../ports/run-folders.ts';
 import type { Store } from '../ports/store.ts';

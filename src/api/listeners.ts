@@ -1,4 +1,4 @@
-// Listeners for live events of this process, and whether anybody reads deltas: if nobody does, models may answer in one piece.
+// Listeners for live events of this process, and whether any of them reads deltas. Without one, models may answer in one piece.
 import type { Delta } from '../contract/delta.ts';
 import type { Fact } from '../contract/fact.ts';
 

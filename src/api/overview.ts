@@ -4,7 +4,7 @@ import type { StoredFact } from '../contract/fact.ts';
 import type { Tokens } from '../contract/outcome.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { CostRow, LiveRun, SearchHit, TreeSnapshot } from '../contract/view.ts';
-import { assertNotErased } from '../kernel/history.ts';
+import { assertNotErased } from '../kernel/recovery/history.ts';
 import type { Store } from '../ports/store.ts';
 import { findRun } from '../records/find-run.ts';
 import { isoToMs } from '../text/instant.ts';

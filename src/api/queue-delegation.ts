@@ -6,10 +6,10 @@ import { isRetinueError } from '../contract/error.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { RunRow } from '../contract/run.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
-import { type ClientReach, canSeeClient, findClientId, tagQueuedBrief } from '../kernel/client-reach.ts';
-import { cutPage, findNewest, readPart } from '../kernel/delegation.ts';
-import { unknownChildError } from '../kernel/dialect-tools.ts';
-import { createFollowUpBrief, loadState } from '../kernel/history.ts';
+import { type ClientReach, canSeeClient, findClientId, tagQueuedBrief } from '../kernel/delegation/client-reach.ts';
+import { cutPage, findNewest, readPart } from '../kernel/delegation/delegation.ts';
+import { unknownChildError } from '../kernel/delegation/dialect-tools.ts';
+import { createFollowUpBrief, loadState } from '../kernel/recovery/history.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChildView, Delegation, DelegationStart } from '../ports/delegation.ts';
 import type { Redact } from '../ports/secrets.ts';
@@ -53,22 +53,22 @@ export async function openQueueDelegation(own: Delegation, deps: QueueDelegation
   }
 
   /** Also a run that an earlier connection delegated to a queue. */
-  async function recall(id: string): Promise<ChildView | null> {
+  async function viewEarlier(id: string): Promise<ChildView | null> {
     if (children.has(id)) return refresh(id);
     const row = await store.run(id);
     const client = row && (await findClient(row, store));
     if (row && client) return (await canSeeClient(client.row, reach, store)) ? loadView(row, store) : null;
-    return own.recall(id);
+    return own.viewEarlier(id);
   }
 
   /** Whether it is a tree of a queue that the client may see. */
   async function isVisible(id: string): Promise<boolean> {
-    return children.has(id) || (await recall(id))?.row.parentId === null;
+    return children.has(id) || (await viewEarlier(id))?.row.parentId === null;
   }
 
   async function start(brief: Brief, trace: TraceHeaders | undefined): Promise<DelegationStart> {
     const { continues } = brief;
-    if (continues !== undefined && !(await recall(continues))) return { ok: false, error: unknownChildError(continues).info };
+    if (continues !== undefined && !(await viewEarlier(continues))) return { ok: false, error: unknownChildError(continues).info };
     try {
       const narrowed = { ...brief, limits: narrow(brief.limits ?? {}, limits), tags: tagQueuedBrief(brief.tags ?? [], clientId) };
       const { runId } = await api.enqueue(narrowed, { job: { queue }, usesWorkspace: true, isFromModel: true, trace });
@@ -107,13 +107,13 @@ export async function openQueueDelegation(own: Delegation, deps: QueueDelegation
     },
     wait,
     view: (id) => children.get(id) ?? null,
-    recall,
+    viewEarlier,
     children: () => [...children.values()],
     newest: (idOrLabel) => findNewest(own.newest(idOrLabel), created),
     async message(idOrLabel, text, options) {
       const id = options?.newest ? findNewest(own.newest(idOrLabel), created) : idOrLabel;
       if (!(await isVisible(id))) return own.message(id, text);
-      const view = await recall(id);
+      const view = await viewEarlier(id);
       if (view?.outcome) return start({ ...createFollowUpBrief(await loadState(id, store), text), background: true }, undefined);
       try {
         await api.message(id, text, { followUp: false });

@@ -36,12 +36,10 @@ export function createReach({ store, clock, ids, listeners, running }: ReachDeps
   /** Stores an order and returns its id. */
   async function sendOrder(
     row: RunRow,
-    kind: Order['kind'],
-    text: string,
-    more: Partial<Pick<Order, 'by' | 'rules' | 'call'>> = {},
+    order: Pick<Order, 'kind' | 'text'> & Partial<Pick<Order, 'by' | 'rules' | 'call'>>,
   ): Promise<string> {
     const id = ids.orderId();
-    await store.order({ id, runId: row.runId, rootId: row.rootId, kind, by: 'the user', text, ...more, at: msToIso(clock.now()) });
+    await store.order({ id, runId: row.runId, rootId: row.rootId, by: 'the user', ...order, at: msToIso(clock.now()) });
     return id;
   }
 
@@ -74,7 +72,7 @@ export function createReach({ store, clock, ids, listeners, running }: ReachDeps
     }
   }
 
-  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: nobody drives the run any more. */
+  /** Waits for a fact of the run that is newer than `row`. `ended`: the run ended without one. `undriven`: no process drives the run any more. */
   async function waitForFact(
     row: RunRow,
     type: FactType,

@@ -28,7 +28,7 @@ export function createRunViews(store: Store, clock: Clock): (rows: RunRow[]) => 
     );
   }
 
-  /** Trees of a queue that are paused until some time, and that nobody has woken. */
+  /** Queued trees that are paused until some time and have no new orders. */
   async function findDelayed(drivers: Map<string, TreeDriver>, trees: Map<string, RunRow[]>): Promise<Set<string>> {
     const found = new Set<string>();
     for (const [rootId, { isQueued, isWoken }] of drivers) {

@@ -2,7 +2,7 @@
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Fact, FactOf } from '../contract/fact.ts';
-import { loadPinnedServers } from '../kernel/pinned-agent.ts';
+import { loadPinnedServers } from '../kernel/recovery/pinned-agent.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';

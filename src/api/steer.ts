@@ -5,10 +5,10 @@ import { RetinueError } from '../contract/error.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
-import { createFollowUpBrief, loadState } from '../kernel/history.ts';
-import { endInterruptedRun } from '../kernel/interrupted.ts';
+import { createFollowUpBrief, loadState } from '../kernel/recovery/history.ts';
+import { endInterruptedRun } from '../kernel/recovery/interrupted.ts';
 import type { BriefOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
-import { loopVersionOf } from '../kernel/state.ts';
+import { loopVersionOf } from '../kernel/state/state.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -17,7 +17,7 @@ import type { Redact } from '../ports/secrets.ts';
 import type { Store } from '../ports/store.ts';
 import { subtreeRows } from '../records/descendants.ts';
 import { findRun } from '../records/find-run.ts';
-import { followUpAsRoot } from '../records/fork.ts';
+import { createRootFollowUp } from '../records/fork.ts';
 import { createAnswer } from './answer.ts';
 import type { Api, Cancelled } from './api.ts';
 import type { Listeners } from './listeners.ts';
@@ -54,7 +54,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
   async function requestPause(row: RunRow, reason: string): Promise<void> {
     const own = await findLive(row.runId);
     if (own) own.pause(reason);
-    else await sendOrder(row, 'pause', reason);
+    else await sendOrder(row, { kind: 'pause', text: reason });
   }
 
   /** A run that waits for its children pauses when they do, so the whole subtree is asked. Children that are created meanwhile are asked too. */
@@ -85,7 +85,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     for (const each of open) {
       const own = await findLive(each.runId);
       if (own) own.resume('the user');
-      else await sendOrder(each, 'resume', '');
+      else await sendOrder(each, { kind: 'resume', text: '' });
     }
     if (!wasPaused) return false;
     const isReleased = await waitWhileDriven(row, async () => {
@@ -106,7 +106,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       return { runId, result: 'asked' };
     }
     if (!(await isDriven(row)) && (await endHere(row, reason))) return { runId, result: 'ended' };
-    await sendOrder(row, 'cancel', reason);
+    await sendOrder(row, { kind: 'cancel', text: reason });
     if ((await waitForFact(row, 'cancel.asked')) !== 'undriven') return { runId, result: 'asked' };
     return (await endHere(row, reason)) ? { runId, result: 'ended' } : cancelOne(id, reason);
   }
@@ -128,7 +128,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     const brief =
       row.parentId === null
         ? createFollowUpBrief(await loadState(row.runId, store), text)
-        : await followUpAsRoot(row.runId, { task: text }, store);
+        : await createRootFollowUp(row.runId, { task: text }, store);
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
@@ -165,7 +165,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       }
       // A worker takes the tree and gives it the message.
       if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
-        await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+        await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });
         await releaseChildren();
         return { kind: 'sent' };
       }
@@ -174,12 +174,12 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
           'parent_ended',
           `run ${row.runId} was interrupted, so it cannot get the message; resume it first with \`retinue resume ${row.runId}\``,
         );
-      const orderId = await sendOrder(row, 'message', text, rules.length === 0 ? {} : { rules });
+      const orderId = await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });
       await releaseChildren();
       const isMessage = (fact: StoredFact) => fact.type === 'message.received' && fact.data.order === orderId;
       const result = await waitForFact(row, 'message.received', isMessage);
       if (result === 'recorded') return { kind: 'sent' };
-      // The order stays stored and is applied once, by whoever continues the tree. Withdrawing it here could race with that process.
+      // The order stays stored and is applied once, by the process that continues the tree. Withdrawing it here could race with that process.
       if (result === 'undriven') return { kind: 'kept' };
       throw new RetinueError('parent_ended', `run ${row.runId} ended before it got the message; send it again as a follow-up`);
     },
@@ -196,7 +196,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
           `the conversation of run ${runId} cannot be compacted: it is ending, or an older Retinue started it`,
         );
       if (own) return { runId, result: 'asked' };
-      await sendOrder(row, 'compact', '');
+      await sendOrder(row, { kind: 'compact', text: '' });
       return { runId, result: (await isDriven(row)) ? 'asked' : 'kept' };
     },
     questions: () => listOpenQuestions(store),

@@ -6,7 +6,7 @@
 // 3. A delta comes between the request and the answer that it belongs to, as far as the reader gets these facts.
 import type { Delta } from '../contract/delta.ts';
 import type { StoredFact } from '../contract/fact.ts';
-import { assertNotErased } from '../kernel/history.ts';
+import { assertNotErased } from '../kernel/recovery/history.ts';
 import { findRun } from '../records/find-run.ts';
 import { isAfter } from '../text/position.ts';
 import type { StreamEvent, StreamOptions } from './api.ts';

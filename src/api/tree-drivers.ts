@@ -8,7 +8,7 @@ export interface TreeDriver {
   worker: string | null;
   /** No living process drives the tree, but it has a job: a worker will. */
   isQueued: boolean;
-  /** Somebody has steered it since, so a worker takes it as soon as it can. */
+  /** It has new orders, so a worker takes it as soon as possible. */
   isWoken: boolean;
   /** The queue that it belongs to, if no living process drives it. */
   queue: string | null;

@@ -1,4 +1,4 @@
-// Finds out whether a whole tree is paused: nothing happens in it until somebody, or the clock, continues it.
+// Finds out whether a whole tree is paused: nothing happens in it until a user or the clock continues it.
 import type { FactData } from '../contract/fact.ts';
 import type { Instant } from '../contract/ids.ts';
 import type { RunRow } from '../contract/run.ts';
@@ -6,7 +6,7 @@ import type { Store } from '../ports/store.ts';
 import { isFullyPaused } from './tree-status.ts';
 
 export interface TreePause {
-  /** When the runtime continues the tree; null if somebody has to. */
+  /** When the runtime continues the tree; null if a user has to. */
   until: Instant | null;
   /** Why its runs are paused. */
   reasons: string[];

@@ -11,7 +11,7 @@ export function isFullyPaused(row: RunRow, tree: RunRow[]): boolean {
   return children.every((child) => isFullyPaused(child, tree));
 }
 
-/** Whether somebody has to continue a live run. Unlike a fully paused run, it may have children that have not paused yet. */
+/** Whether a live run takes no step until a user or the clock continues it. Unlike a fully paused run, it may have children that have not paused yet. */
 export function isPaused(row: RunRow, tree: RunRow[]): boolean {
   return row.status === 'paused' || isFullyPaused(row, tree);
 }

@@ -1,6 +1,6 @@
 // Explains agents and calls with the tools and rulesets of the settings. Nothing is opened and nothing runs but the sandbox probe.
 import { native } from '../dialects/native.ts';
-import { dialectToolNames } from '../kernel/dialect-tools.ts';
+import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';
 import { builtInTools } from '../tools/index.ts';

@@ -1,7 +1,7 @@
 // Configuration layers: each file or variable is one layer, and later layers win.
 import type { Json } from '../contract/json.ts';
 import { defaultLimits, type LimitName } from '../contract/limits.ts';
-import { anyAgent } from '../kernel/model-routes.ts';
+import { anyAgent } from '../kernel/admission/model-routes.ts';
 import { hideUrlCredentials, serverToPublicJson } from '../text/hide-credentials.ts';
 import { describeWebhook } from './notify-settings.ts';
 import type { Config } from './schema.ts';

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { ListedModel } from '../contract/http.ts';
-import { withContextWindows } from '../kernel/context-windows.ts';
-import { anyAgent } from '../kernel/model-routes.ts';
+import { anyAgent } from '../kernel/admission/model-routes.ts';
+import { withContextWindows } from '../kernel/loop/context-windows.ts';
 import { findModelOptions, listOllamaModels } from '../models/advice.ts';
 import { createModelCaller } from '../models/call.ts';
 import { withPrices } from '../models/prices.ts';

@@ -1,6 +1,6 @@
 // The setting `model`: one name, a list, or one of these for each agent.
 
-import { anyAgent } from '../kernel/model-routes.ts';
+import { anyAgent } from '../kernel/admission/model-routes.ts';
 import { nearestName } from '../text/suggest.ts';
 import type { Config } from './schema.ts';
 import type { ConfiguredAgents, Settings, Sourced } from './settings.ts';

@@ -3,7 +3,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { nonNativeToolNames } from '../dialects/settings.ts';
-import { dialectToolNames } from '../kernel/dialect-tools.ts';
+import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
 import { systemClock } from '../system/clock.ts';

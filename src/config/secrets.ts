@@ -1,7 +1,7 @@
 // Which environment variables an agent's shell gets, and the secrets in definitions of MCP servers.
 import type { Agent } from '../contract/agent.ts';
 import type { McpServer } from '../contract/mcp-server.ts';
-import { agentDefinition } from '../kernel/pinned-agent.ts';
+import { agentDefinition } from '../kernel/recovery/pinned-agent.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Rights } from '../ports/tool.ts';
 import { type KnownSecrets, secretName } from './secret-values.ts';

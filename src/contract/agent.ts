@@ -51,7 +51,7 @@ export const Agent = z.strictObject({
       schema: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'a JSON Schema object'),
     })
     .optional(),
-  /** Acceptance checks of its runs, before those of the brief. They have the rights of whoever wrote the brief. */
+  /** Acceptance checks of its runs, before those of the brief. They have the rights of the author of the brief. */
   checks: z.array(Check).max(20).optional(),
   maxCheckRounds: z.int().min(1).max(20).optional(),
   /** Its prompt contains the task, so that a user need not give one. */

@@ -65,13 +65,13 @@ export const Brief = z.strictObject({
     .optional(),
   /** `worktree`: the run gets its own copy of the files as they are when it starts. */
   isolation: z.literal('worktree').optional(),
-  /** A folder whose files the run gets a copy of, without what is around it. For roots, and for children of flows and clients. */
+  /** The run gets a copy of the files of this folder, without the repository around it. For roots, and for children of flows and clients. */
   fixture: z
     .string()
     .max(4096)
     .regex(/^\/[^\0]*$/, 'must be an absolute path')
     .optional(),
-  /** Commands with the rights of whoever wrote the brief, and reviewers, that decide whether the run is done. */
+  /** Commands with the rights of the author of the brief, and reviewers, that decide whether the run is done. */
   checks: z.array(Check).max(20).optional(),
   /** How often the checks are run at most; 3 if absent. After each failed round but the last, the model gets the failures. */
   maxCheckRounds: z.int().min(1).max(20).optional(),

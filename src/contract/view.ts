@@ -90,11 +90,11 @@ export const RunDetail = RunView.extend({
   models: z.array(z.string()).optional(),
   /** When it changed its model, and why. */
   modelChanges: z.array(ModelChange).optional(),
-  /** How much its model is told to think; absent if it is not told. */
+  /** How much its model should think; absent to leave it to the provider. */
   effort: Effort.optional(),
   /** How often its conversation was compacted; absent if it was not. */
   compactions: z.array(CompactionView).optional(),
-  /** Why nothing of it happens, and when it goes on without being asked; null: somebody has to continue it. Absent unless it is paused. */
+  /** Why it is paused, and when the runtime continues it; null if a user has to. Absent unless it is paused. */
   pause: z.object({ until: Instant.nullable(), reasons: z.array(z.string()) }).optional(),
   /** The queue whose workers drive it. Absent while a process drives it, and after its end. */
   queue: z.string().optional(),

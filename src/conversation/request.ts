@@ -32,7 +32,7 @@ export interface CallState {
   pruned: boolean;
 }
 
-export type Entry = (
+export type ConversationEntry = (
   | { kind: 'user'; text: string }
   | { kind: 'assistant'; content: ContentPart[] }
   | { kind: 'results'; calls: CallState[] }
@@ -60,8 +60,8 @@ export function entriesForNextCall(
   pending: PendingInput,
   { purpose, cause }: { purpose: Purpose; cause: LimitCause | null },
   texts: LoopVersion,
-): Entry[] {
-  const entries: Entry[] = [];
+): ConversationEntry[] {
+  const entries: ConversationEntry[] = [];
   if (pending.calls.length > 0) entries.push({ kind: 'results', calls: pending.calls });
   const notices: string[] = [];
   if (pending.dropped > 0) notices.push(texts.callsDropped(pending.dropped));
@@ -74,13 +74,13 @@ export function entriesForNextCall(
 }
 
 /** The entries that ask for a summary: the results of the last answer's calls, then the question. */
-export function entriesForCompaction(calls: CallState[], prompt: string): Entry[] {
-  const results: Entry[] = calls.length > 0 ? [{ kind: 'results', calls }] : [];
+export function entriesForCompaction(calls: CallState[], prompt: string): ConversationEntry[] {
+  const results: ConversationEntry[] = calls.length > 0 ? [{ kind: 'results', calls }] : [];
   return [...results, { kind: 'user', text: prompt }];
 }
 
 /** Total size of the messages in bytes. */
-export function entriesBytes(entries: Entry[], texts: LoopVersion): number {
+export function entriesBytes(entries: ConversationEntry[], texts: LoopVersion): number {
   return entries.reduce((sum, entry) => sum + render(entry, texts).bytes, 0);
 }
 
@@ -119,7 +119,7 @@ interface Rendered {
 export interface ModelRequestOptions {
   purpose: Purpose;
   maxOutputTokens: number | null;
-  /** How much the model is told to think; null if it is not told. Only the hash covers it: the settings depend on the provider. */
+  /** How much the model should think; null to leave it to the provider. Only the hash covers it, because the settings depend on the provider. */
   effort: Effort | null;
   texts: LoopVersion;
 }
@@ -128,7 +128,7 @@ export interface ModelRequestOptions {
  * Builds the request. Its hash covers the canonical call options; system prompt, tools, history and messages enter it as hashes of their own, so
  * that a long conversation is not hashed again at every turn.
  */
-export function buildRequest(pinned: PinnedParts, entries: Entry[], call: ModelRequestOptions): ModelRequest {
+export function buildRequest(pinned: PinnedParts, entries: ConversationEntry[], call: ModelRequestOptions): ModelRequest {
   const parts = entries.map((entry) => render(entry, call.texts));
   // Another choice than that of a turn would make a provider's cache of the conversation useless for the compaction.
   const choice = call.purpose === 'turn' || call.purpose === 'compact' ? 'auto' : 'none';
@@ -172,7 +172,7 @@ function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
   return { type: 'function', name: tool.name, description: tool.description, inputSchema: tool.inputSchema as JSONSchema7 };
 }
 
-function render(entry: Entry, texts: LoopVersion): Rendered {
+function render(entry: ConversationEntry, texts: LoopVersion): Rendered {
   const pruned = entry.kind === 'results' ? entry.calls.filter((call) => call.pruned).length : 0;
   if (entry.rendered?.pruned === pruned) return entry.rendered;
   const message = entryToMessage(entry, texts);
@@ -182,12 +182,12 @@ function render(entry: Entry, texts: LoopVersion): Rendered {
 }
 
 /** Messages for a run that continues this conversation. */
-export function entriesToMessages(entries: Entry[], texts: LoopVersion): LanguageModelV4Message[] {
+export function entriesToMessages(entries: ConversationEntry[], texts: LoopVersion): LanguageModelV4Message[] {
   return entries.map((entry) => entryToMessage(entry, texts));
 }
 
 /** Keys are sorted because messages are hashed as canonical JSON. */
-function entryToMessage(entry: Entry, texts: LoopVersion): LanguageModelV4Message {
+function entryToMessage(entry: ConversationEntry, texts: LoopVersion): LanguageModelV4Message {
   if (entry.kind === 'user') return { content: [{ text: entry.text, type: 'text' }], role: 'user' };
   if (entry.kind === 'assistant') return { content: entry.content.map((part) => contentToPart(part, texts)), role: 'assistant' };
   return { content: entry.calls.map((call) => callToResult(call, texts)), role: 'tool' };

@@ -9,7 +9,7 @@ import { codexAgents, defaultType, listTypes, typeToAgent } from './codex/agents
 import { inputFields, inputToText } from './codex/input.ts';
 import { AgentStatus, viewToStatus } from './codex/status.ts';
 import { CodexConfig, parseSettings } from './settings.ts';
-import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
+import { briefToRequest, omitUndefined, parseDialectBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
 import { createJsonResult, getOnlyChild, getReplyError, nameIdParameter } from './shared/result.ts';
 import { limitWaitMs } from './shared/wait-time.ts';
@@ -68,7 +68,7 @@ function createSpawnTool({ max_threads }: typeof defaults): DialectTool<z.infer<
       const label = toOneLine(input.text, maxLabel);
       const agent = typeToAgent(agent_type?.trim() || defaultType);
       const fields = { task: input.text, label, agent, background: true, ...omitUndefined({ model, effort }) };
-      return briefToRequest(parseBrief(fields, { task: message === undefined ? 'items' : 'message', agent: 'agent_type' }), 0);
+      return briefToRequest(parseDialectBrief(fields, { task: message === undefined ? 'items' : 'message', agent: 'agent_type' }), 0);
     },
     fromReply(reply, request, { agents, maxConcurrent }) {
       const child = getOnlyChild(reply);
@@ -214,7 +214,7 @@ const closeTool: DialectTool<z.infer<typeof Close>> = {
     const child = getOnlyChild(reply);
     if ('error' in child) return createError(formatTargetError(child.error, 'target'));
     const before = (reply.kind === 'children' ? reply.before?.[0] : null) ?? child.view;
-    // An agent that ended by itself meanwhile: its last message must not be lost.
+    // An agent that ended meanwhile: its last message must not be lost.
     const view = child.view.outcome?.status === 'cancelled' ? before : child.view;
     return createStatusResult({ previous_status: viewToStatus(view) }, [view], context);
   },

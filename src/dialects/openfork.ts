@@ -17,7 +17,7 @@ import {
 } from './openfork/texts.ts';
 import { agentToType, childRules, createOpenforkAgents, createOwnTypes, subagentTypes, typeToAgent } from './openfork/types.ts';
 import { OpenforkConfig, parseSettings } from './settings.ts';
-import { briefToRequest, parseBrief } from './shared/brief.ts';
+import { briefToRequest, parseDialectBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
 import { getOnlyChild, nameIdParameter } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
@@ -116,7 +116,7 @@ function toRequest(input: Task, context: DialectContext): DelegationRequest {
     ...(input.max_turns !== undefined && { limits: { maxTurns: Math.min(input.max_turns, maxTurnsLimit) } }),
   };
   return briefToRequest(
-    parseBrief(fields, { task: 'prompt', label: 'description' }),
+    parseDialectBrief(fields, { task: 'prompt', label: 'description' }),
     input.run_in_background ? 0 : resolveWaitMs(undefined, context),
   );
 }

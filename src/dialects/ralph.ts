@@ -17,7 +17,7 @@ import type {
 import { fitReport, outcomeToExcerpt, pageToExcerpt } from './ralph/excerpt.ts';
 import { formatFiles } from './ralph/files.ts';
 import { parseSettings, RalphConfig } from './settings.ts';
-import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
+import { briefToRequest, omitUndefined, parseDialectBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
 import { createJsonResult, getOnlyChild, jsonOutputBytes } from './shared/result.ts';
 import { resolveWaitMs } from './shared/wait-time.ts';
@@ -89,7 +89,7 @@ function createSubagentTool({ max_subagents, subagent_timeout, max_result_bytes 
         limits,
         result: { maxBytes: max_result_bytes },
       };
-      return briefToRequest(parseBrief(fields, {}), 0);
+      return briefToRequest(parseDialectBrief(fields, {}), 0);
     },
     fromReply(reply, _, context) {
       const child = getOnlyChild(reply);

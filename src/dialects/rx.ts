@@ -8,7 +8,7 @@ import { createFailedResponse, findRequestProblem, RxResponse, taskHash } from '
 import { rxParent } from './rx/parent.ts';
 import { outcomeToResponse } from './rx/response.ts';
 import { parseSettings, RxConfig } from './settings.ts';
-import { briefToRequest, omitUndefined, parseBrief } from './shared/brief.ts';
+import { briefToRequest, omitUndefined, parseDialectBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
 import { createJsonResult, getOnlyChild, maxJsonOutputBytes } from './shared/result.ts';
 
@@ -102,7 +102,7 @@ function inputToRequest(input: Input, settings: typeof defaults, { call }: Diale
     result: { maxBytes: maxSummaryBytes },
     tags: [correlation, `rx.task=${taskHash(input.task)}`],
   };
-  const parsed = parseBrief(fields, {});
+  const parsed = parseDialectBrief(fields, {});
   return parsed.ok ? briefToRequest(parsed, null) : { kind: 'refuse', message: formatInvalid(parsed.message) };
 }
 

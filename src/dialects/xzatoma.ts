@@ -5,7 +5,7 @@ import type { ErrorInfo } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
 import type { ChildReply, ContextLimits, DelegationRequest, Dialect, DialectTool } from '../ports/dialect.ts';
 import { parseSettings, XzatomaConfig } from './settings.ts';
-import { briefToRequest, omitUndefined, type ParsedBrief, parseBrief } from './shared/brief.ts';
+import { briefToRequest, omitUndefined, type ParsedBrief, parseDialectBrief } from './shared/brief.ts';
 import { toOneLine } from './shared/one-line.ts';
 import { createJsonResult, formatSummary, getReplyError, jsonOutputBytes, sumTokens } from './shared/result.ts';
 import { expandToolAliases, xzatomaAgents } from './xzatoma/agents.ts';
@@ -144,7 +144,7 @@ function taskToBrief(task: Task, settings: typeof defaults, prefix = ''): Parsed
     // The delegation tools stay available whatever the list says: the depth limit ends nesting.
     ...(task.allowed_tools && { tools: { allow: [...expandToolAliases(task.allowed_tools), ...delegationTools] } }),
   };
-  return parseBrief(fields, { task: 'task_prompt', result: 'summary_prompt' }, prefix);
+  return parseDialectBrief(fields, { task: 'task_prompt', result: 'summary_prompt' }, prefix);
 }
 
 function findProblem({ label, max_turns, allowed_tools }: Task): string | null {

@@ -45,7 +45,7 @@ export interface EvalSummary {
   gone: string[];
 }
 
-/** An eval with its results: all of them, or those that are there so far. */
+/** An eval with its results so far. */
 export interface EvalRecord {
   input: EvalInput;
   results: EvalResult[];

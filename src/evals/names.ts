@@ -3,7 +3,7 @@ import type { Agent } from '../contract/agent.ts';
 import type { Brief } from '../contract/brief.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import { attemptKey, type EvalInput } from '../contract/eval.ts';
-import { chooseModels } from '../kernel/model-routes.ts';
+import { chooseModels } from '../kernel/admission/model-routes.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Models } from '../ports/model.ts';
 import { unknownNameMessage } from '../text/suggest.ts';

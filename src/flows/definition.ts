@@ -12,7 +12,7 @@ export type { AppliedChanges, FlowAnswer } from '../ports/flow.ts';
 export type FlowBrief<T> = Omit<Brief, 'result'> & { result?: ResultForm | StandardSchema<T> };
 export type FlowOutcome<T> = Omit<Outcome, 'data'> & { data?: T };
 
-/** What is left of a value after it was recorded as JSON: a `Date` is a string. */
+/** A value after it was recorded as JSON, so a `Date` is a string. */
 export type Recorded<T> = 0 extends 1 & T
   ? T
   : T extends { toJSON(): infer R }

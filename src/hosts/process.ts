@@ -2,7 +2,7 @@
 // supervisor. See process/protocol.ts for what the two say to each other.
 //
 // H1. `close` resolves when neither the process nor anything it started is left.
-// H2. A process that ends before the session is closed fails it: `crashed` by a signal or an error, `no_result` by itself.
+// H2. A process that ends before the session is closed fails it: `crashed` by a signal or an error, `no_result` by a normal exit.
 // H3. A process that answers no ping for two intervals is stuck and is killed. A late timer of ours is no sign of that.
 // H4. Told to stop, the process has 2 s; then its whole group is killed.
 import { RetinueError } from '../contract/error.ts';

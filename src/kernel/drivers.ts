@@ -4,36 +4,30 @@ import { currentLoopVersion } from '../conversation/loop-version.ts';
 import type { PinnedParts } from '../conversation/request.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
-import { finishPlans } from './apply.ts';
-import { runWithChecks } from './checks.ts';
-import { loadHistory, loadPinned } from './history.ts';
-import { loadImageMessages } from './images.ts';
+import { loadImageMessages } from './admission/images.ts';
+import { runWithChecks } from './checks/checks.ts';
+import { finishPlans } from './delegation/apply.ts';
 import type { Driver, DriverResult } from './lifecycle.ts';
 import { errorToEnding } from './lifecycle.ts';
-import { runLoop } from './loop.ts';
-import { completedEnding } from './outcome.ts';
-import { createPromptRun } from './prompt-run.ts';
+import { runLoop } from './loop/loop.ts';
+import { createPromptRun } from './loop/prompt-run.ts';
+import { loadHistory, loadPinned } from './recovery/history.ts';
 import type { ModelWork, Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
-import { deadlineOf, startedFact } from './state.ts';
+import { completedEnding } from './state/outcome.ts';
+import { deadlineOf, startedFact } from './state/state.ts';
 import { stopToEnding } from './stop-to-ending.ts';
-import type { ToolSessionState } from './tool-execution.ts';
+import type { ToolSessionState } from './tool-calls/tool-execution.ts';
 import { ensureWorkspace } from './workspace.ts';
 
 /** Opens the tool session without waiting for it, starts or continues the run, then runs the loop. */
 export const driveAgent: Driver = async (run, services) => {
-  if (!(await run.slot.ensure())) return null;
-  try {
-    await ensureWorkspace(run, services);
-  } catch (error) {
-    if (run.signal.aborted) return null;
-    throw error;
-  }
+  if (!(await prepareWork(run, services))) return null;
   const tools = openToolSession(run, services);
   try {
     const started = startedFact(run.state);
     const pinned = started ? await loadStartedRun(run, started, services) : await pinAndStart(run, services);
-    const ending = await runWithChecks(run, tools, services, () => runLoop(run, pinned, tools, services));
+    const ending = await runWithChecks(run, { tools, runLoop: () => runLoop(run, { pinned, tools }, services) }, services);
     if (ending) return { ending };
     return tools.failure && wasStoppedBy(run, tools.failure) ? { ending: errorToEnding(tools.failure) } : null;
   } finally {
@@ -42,9 +36,21 @@ export const driveAgent: Driver = async (run, services) => {
   }
 };
 
+/** Waits for a slot and prepares the files of the run. False if the run was stopped meanwhile. */
+export async function prepareWork(run: Run, services: Services): Promise<boolean> {
+  if (!(await run.slot.ensure())) return false;
+  try {
+    await ensureWorkspace(run, services);
+    return true;
+  } catch (error) {
+    if (run.signal.aborted) return false;
+    throw error;
+  }
+}
+
 /** The run is stopped if the session fails. */
 export function openToolSession(run: Run, services: Services): ToolSessionState {
-  const executor = services.executorNamed(run.state.created.data.host) ?? services.executorNamed('inline');
+  const executor = services.findExecutor(run.state.created.data.host) ?? services.findExecutor('inline');
   if (!executor) throw new Error('no inline tool executor is configured');
   const { id: runId, workspace, signal } = run;
   const session = executor.open({ runId, workspace, readable: services.settings.readable, memo: run.state.memo, signal });

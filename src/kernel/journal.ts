@@ -16,9 +16,9 @@ import type { JobOptions } from '../ports/queue.ts';
 import type { Owner, Store, StoredBlob, TreeAppend, WrittenFact } from '../ports/store.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 import { msToIso } from '../text/instant.ts';
-import { applyFact } from './fold.ts';
-import { stateToRow } from './outcome.ts';
-import { createRunState, type RunState } from './state.ts';
+import { applyFact } from './state/fold.ts';
+import { stateToRow } from './state/outcome.ts';
+import { createRunState, type RunState } from './state/state.ts';
 
 /** How long facts that can wait are held back at most. */
 const longestWaitMs = 2;
@@ -58,9 +58,9 @@ export interface Journal {
   abandon(rootId: string, error: RetinueError): void;
   /** This process has claimed a tree that it had lost: it accepts facts again. Its runs must have been forgotten. */
   reopen(rootId: string): void;
-  /** `readsDeltas`: whether deltas are of use to it now; always if absent. */
+  /** `readsDeltas`: whether the listener needs deltas now; always if absent. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
-  /** Whether any listener has a use for deltas now. */
+  /** Whether any listener needs deltas now. */
   readsDeltas(): boolean;
   emit(delta: Delta): void;
   /** Resolves when everything recorded so far is durable or lost. */
@@ -196,9 +196,7 @@ export function createJournal({ store, owner, clock, onLost }: JournalOptions): 
         });
       } catch (error) {
         const cause =
-          error instanceof RetinueError
-            ? error
-            : new RetinueError('store_io', `the journal could not be written: ${error}`, { cause: error });
+          error instanceof RetinueError ? error : new RetinueError('store_io', `the log could not be written: ${error}`, { cause: error });
         for (const batch of current) lose(batch, cause);
       }
     }

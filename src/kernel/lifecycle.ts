@@ -6,11 +6,11 @@ import type { Draft } from '../contract/fact.ts';
 import type { RecordedOutcome } from '../contract/outcome.ts';
 import { keepCanonical } from '../text/canonical.ts';
 import type { Journal, RunDrafts } from './journal.ts';
-import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './outcome.ts';
 import { pausedFact } from './pause.ts';
 import type { Run, StopCause } from './run.ts';
 import type { Services } from './services.ts';
-import { endedFact } from './state.ts';
+import { createFailedEnding, type Ending, stateToOutcome, stateToRow } from './state/outcome.ts';
+import { endedFact } from './state/state.ts';
 import { stopToEnding } from './stop-to-ending.ts';
 import { saveWorkspace, type WorkspaceEnd } from './workspace.ts';
 
@@ -73,8 +73,10 @@ async function settleRun(run: Run, { ending, childCause }: DriverResult, service
     const durationMs = run.measureDuration(services.clock);
     const outcome = await recordEnd(
       run,
-      { ...checkModelFinished(run, ending), ...(durationMs !== null && { durationMs }) },
-      await saveWorkspace(run, services),
+      {
+        ending: { ...checkModelFinished(run, ending), ...(durationMs !== null && { durationMs }) },
+        files: await saveWorkspace(run, services),
+      },
       services.journal,
     );
     if (run.state.created.data.external) await services.homes?.forget([run.id]);
@@ -108,7 +110,7 @@ function releaseRun(run: Run, { journal, runs }: Services): void {
   runs.delete(run.id);
 }
 
-/** Ended children that a client keeps in memory. Older ones are read from the store (`recall` in delegation.ts). */
+/** Ended children that a client keeps in memory. Older ones are read from the store (`viewEarlier` in delegation.ts). */
 const maxKeptChildren = 256;
 
 function forgetOldChildren({ state, endedRows }: Run): void {
@@ -130,9 +132,9 @@ function checkModelFinished(run: Run, ending: Ending): Ending {
 }
 
 /** Files of the run's own are deleted when the facts are durable. */
-async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal: Journal): Promise<RecordedOutcome> {
+async function recordEnd(run: Run, { ending, files }: { ending: Ending; files: WorkspaceEnd }, journal: Journal): Promise<RecordedOutcome> {
   const saved: RunDrafts[] = files.drafts.length === 0 ? [] : [{ runId: run.id, drafts: files.drafts }];
-  const parts = [...saved, ...endingParts(run.id, run.parent?.id ?? null, ending, journal)];
+  const parts = [...saved, ...endingParts({ runId: run.id, parentId: run.parent?.id ?? null, ending }, journal)];
   const durable = journal.record(run.rootId, parts, { blobs: files.blobs });
   const outcome = endedFact(run.state)?.data.outcome as RecordedOutcome;
   await durable;
@@ -141,11 +143,14 @@ async function recordEnd(run: Run, ending: Ending, files: WorkspaceEnd, journal:
 }
 
 /** {run.ended, the parent's child.ended}, to be recorded in one transaction. */
-export function endingParts(runId: string, parentId: string | null, ending: Ending, journal: Journal): RunDrafts[] {
+export function endingParts(
+  { runId, parentId, ending }: { runId: string; parentId: string | null; ending: Ending },
+  journal: Journal,
+): RunDrafts[] {
   const own: RunDrafts = {
     runId,
     drafts: (at) => {
-      const outcome = stateToOutcome(journal.state(runId), ending, at);
+      const outcome = stateToOutcome(journal.state(runId), ending, { endedAt: at });
       keepCanonical(outcome);
       return [{ type: 'run.ended', data: { outcome } }];
     },

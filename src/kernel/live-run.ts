@@ -1,11 +1,11 @@
 // A run of this process, as the program that started it sees it.
 import { RetinueError } from '../contract/error.ts';
 import type { Outcome } from '../contract/outcome.ts';
-import { type ApprovalAnswer, answerApproval, type ShownCall } from './approval.ts';
 import { cancelRun, requestCompaction, sendMessage } from './orders.ts';
 import { requestPause, resumeRun } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { type ApprovalAnswer, answerApproval, type ShownCall } from './tool-calls/approval.ts';
 
 /** A run of this process, for the program that started it. */
 export interface RunHandle {
@@ -44,7 +44,7 @@ export class LiveRunHandle implements RunHandle {
   }
 
   async cancel(reason: string, by = 'the caller'): Promise<void> {
-    if (this.#isOpen) await cancelRun(this.#run, reason, by, this.#services);
+    if (this.#isOpen) await cancelRun(this.#run, { reason, by }, this.#services);
   }
 
   async send(text: string, from = 'the user', rules?: string[]): Promise<void> {
@@ -66,6 +66,6 @@ export class LiveRunHandle implements RunHandle {
   }
 
   async answer(call: ShownCall, answer: ApprovalAnswer): Promise<boolean> {
-    return this.#isOpen && answerApproval(this.#run, call, answer, this.#services);
+    return this.#isOpen && answerApproval(this.#run, { call, answer }, this.#services);
   }
 }

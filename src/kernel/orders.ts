@@ -5,14 +5,21 @@ import type { Draft } from '../contract/fact.ts';
 import type { Order } from '../contract/order.ts';
 import { isLive } from '../contract/run-status.ts';
 import type { Store } from '../ports/store.ts';
-import { answerApproval } from './approval.ts';
 import { requestPause, resumeRun } from './pause.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { loopVersionOf, messageRuleset } from './state.ts';
+import { loopVersionOf, messageRuleset } from './state/state.ts';
+import { answerApproval } from './tool-calls/approval.ts';
+
+/** `orders`: those that asked for it. */
+export interface CancelRequest {
+  reason: string;
+  by: string;
+  orders?: string[];
+}
 
 /** Cancels a run and its descendants. Resolves when the request is in the journal. */
-export async function cancelRun(run: Run, reason: string, by: string, { redact }: Services, orders: string[] = []): Promise<void> {
+export async function cancelRun(run: Run, { reason, by, orders = [] }: CancelRequest, { redact }: Services): Promise<void> {
   if (run.state.phase.name === 'ended') return;
   const asked = { by: by.toWellFormed(), code: 'cancelled' as const, reason: redact(reason.toWellFormed(), false) };
   const durable = run.record([{ type: 'cancel.asked', data: asked }], { consumed: orders });
@@ -25,10 +32,12 @@ export interface RunMessage {
   from: string;
   /** They narrow the run and its descendants from now on. */
   rules?: string[] | undefined;
+  /** The order that it came with. */
+  order?: string;
 }
 
 /** Sends a message, which also ends a pause. Secrets are removed first, because it becomes a fact (invariant 11). */
-export async function sendMessage(run: Run, { text, from, rules = [] }: RunMessage, { redact }: Services, order?: string): Promise<void> {
+export async function sendMessage(run: Run, { text, from, rules = [], order }: RunMessage, { redact }: Services): Promise<void> {
   const sender = from.toWellFormed();
   // Throws for a rule that does not parse, before anything is written.
   if (rules.length > 0) messageRuleset(sender, rules);
@@ -112,7 +121,7 @@ export function watchOrders(services: Services, onLost: (rootId: string, error: 
     }
   }
 
-  /** Whether a tree that seems to have no owner is stored: whoever took it has released it again. A tree that is just being created has an owner then. */
+  /** Whether another process took a tree and released it again. A tree that is just being created has an owner by the time of the second look. */
   async function isReleased(rootId: string): Promise<boolean> {
     if ((await store.run(rootId)) === null) return false;
     return ((await store.holders([rootId])).get(rootId)?.owner ?? null) !== owner.id;
@@ -154,16 +163,16 @@ async function applyToRun(order: Order, run: Run, services: Services): Promise<b
   if (!run.work && kind !== 'cancel' && (!run.program || kind === 'message')) return false;
   switch (kind) {
     case 'cancel':
-      await cancelRun(run, text, by, services, [id]);
+      await cancelRun(run, { reason: text, by, orders: [id] }, services);
       return true;
     case 'message':
       if (run.isClosing) return false;
-      await sendMessage(run, { text, from: by, rules: order.rules }, services, id);
+      await sendMessage(run, { text, from: by, rules: order.rules, order: id }, services);
       return true;
     case 'approve':
     case 'refuse': {
       const answer = { allowed: kind === 'approve', by, always: call?.always, reason: text };
-      return call !== undefined && answerApproval(run, call, answer, services, id);
+      return call !== undefined && answerApproval(run, { call, answer, order: id }, services);
     }
     case 'compact':
       return requestCompaction(run, [id]);

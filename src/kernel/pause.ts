@@ -3,10 +3,10 @@
 import type { Draft } from '../contract/fact.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
 import { isoToMs, msToIso } from '../text/instant.ts';
-import { findOpenEffects } from './flow-state.ts';
+import { findOpenEffects } from './flow/state.ts';
 import type { PendingPause, Run } from './run.ts';
 import type { Services } from './services.ts';
-import { currentCalls } from './state.ts';
+import { currentCalls } from './state/state.ts';
 
 /** Asks for a pause; it begins at the run's next step. `orders` are consumed with its fact. */
 export function requestPause(
@@ -33,8 +33,8 @@ export function resumeRun(run: Run, by: string, orders: string[] = []): string[]
 }
 
 /**
- * Pauses a run until its budget has a new period, and the runs above it: they wait for it, so their time must not pass either. Without a period they wait
- * until somebody resumes one of them.
+ * Pauses a run until its budget has a new period. The runs above it wait for it, so they are paused too, and their time stops. Without a period they wait
+ * until a user resumes one of them.
  */
 export function pauseForBudget(run: Run, { budget, resetMs }: BudgetRefusal, { clock }: Services): void {
   // A duration added to this process's clock: the clock of the store may differ.

@@ -23,10 +23,10 @@ import type { Scheduler } from '../scheduling/scheduler.ts';
 import type { SharedBudget } from '../scheduling/shared-budget.ts';
 import { createSlotKeeper, type SlotKeeper } from '../scheduling/slot.ts';
 import { msToIso } from '../text/instant.ts';
-import type { DialectServices } from './dialect-services.ts';
-import type { StepState } from './flow-state.ts';
+import type { DialectServices } from './delegation/dialect-services.ts';
+import type { StepState } from './flow/state.ts';
 import type { Journal, RecordOptions } from './journal.ts';
-import { deadlineOf, type RunState } from './state.ts';
+import { deadlineOf, type RunState } from './state/state.ts';
 
 /** Why a run is stopped from outside. The first cause wins. */
 export type StopCause =
@@ -146,7 +146,7 @@ export class Run {
   #clearDeadline: () => void = noop;
   /** The time that was left when the deadline was suspended. */
   #suspendedMs: number | null = null;
-  /** Null while nobody waits. */
+  /** Null while nothing waits for a change. */
   #change: PromiseWithResolvers<void> | null = null;
   // Made at the first use: thousands of runs may wait for a slot.
   #children: Set<Run> | null = null;

@@ -15,28 +15,28 @@ import { createLanes } from '../scheduling/lanes.ts';
 import { createScheduler } from '../scheduling/scheduler.ts';
 import { sha256 } from '../text/canonical.ts';
 import { TextMemo } from '../text/text-memo.ts';
-import type { ClientRunOptions } from './admission.ts';
-import { carryOutPlan, type PlannedChanges } from './apply.ts';
-import { type CallRecord, type ClientCall, createCallRecorder } from './client-calls.ts';
-import { ownRunsReach } from './client-reach.ts';
-import { withContextWindows } from './context-windows.ts';
-import { createRunStarter, openClient, startFlow } from './create-run.ts';
-import { createDelegation } from './delegation.ts';
-import { createDialectLoader } from './dialect-services.ts';
+import type { ClientRunOptions } from './admission/client.ts';
+import { createRunStarter, openClient, startFlow } from './admission/create-run.ts';
+import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './admission/enqueue.ts';
+import { admitBudgets, createBudgetSharing } from './admission/shared-budgets.ts';
+import { carryOutPlan, type PlannedChanges } from './delegation/apply.ts';
+import { type CallRecord, type ClientCall, createCallRecorder } from './delegation/client-calls.ts';
+import { ownRunsReach } from './delegation/client-reach.ts';
+import { createDelegation } from './delegation/delegation.ts';
+import { createDialectLoader } from './delegation/dialect-services.ts';
 import type { ClientClose } from './drivers.ts';
-import { type EnqueueOptions, type EnqueueResult, enqueueRun } from './enqueue.ts';
-import type { FlowOptions } from './flow-run.ts';
+import type { FlowOptions } from './flow/admission.ts';
 import { createJournal } from './journal.ts';
 import { LiveRunHandle, type RunHandle } from './live-run.ts';
+import { withContextWindows } from './loop/context-windows.ts';
 import { cancelRun, watchOrders } from './orders.ts';
-import { createResume, type Resume } from './resume.ts';
+import { createResume, type Resume } from './recovery/resume.ts';
 import type { Run } from './run.ts';
 import type { RuntimeOptions, Services } from './services.ts';
-import { admitBudgets, createBudgetSharing } from './shared-budgets.ts';
 
-export type { ClientRunOptions } from './admission.ts';
-export type { EnqueueOptions, EnqueueResult } from './enqueue.ts';
-export type { FlowOptions } from './flow-run.ts';
+export type { ClientRunOptions } from './admission/client.ts';
+export type { EnqueueOptions, EnqueueResult } from './admission/enqueue.ts';
+export type { FlowOptions } from './flow/admission.ts';
 export type { RunHandle } from './live-run.ts';
 export type { RuntimeOptions } from './services.ts';
 
@@ -82,7 +82,7 @@ export interface Runtime {
   /** Continues every run of a tree that no living process drives. */
   resume: Resume;
   findLiveRun(runId: string): RunHandle | null;
-  /** `readsDeltas`: whether deltas are of use to it now; always if absent. While they are to nobody, models may answer in one piece. */
+  /** `readsDeltas`: whether the listener needs deltas now; always if absent. While no listener does, models may answer in one piece. */
   listen(listener: (event: Fact | Delta) => void, readsDeltas?: () => boolean): () => void;
   /** Whether a new runtime has to replace this one: it holds trees that it can no longer write, and drives nothing else. */
   isStale(): boolean;
@@ -143,10 +143,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { budgets } = await admitBudgets(given.budgets, null, services);
     const loaded = await services.dialect(dialect);
     assertOpen();
-    const run = await openClient({ ...given, budgets }, loaded, closed.promise, services);
+    const run = await openClient({ options: { ...given, budgets }, dialect: loaded, closed: closed.promise }, services);
     return {
       id: run.id,
-      delegation: createDelegation(run, null, services, { ...ownRunsReach, ...given }),
+      delegation: createDelegation(run, { call: null, reach: { ...ownRunsReach, ...given } }, services),
       recordCall: createCallRecorder(run, services),
       carryOut: (plan) => carryOutPlan(run, plan, services),
       discard: (runIds) => run.record([{ type: 'changes.discarded', data: { runs: runIds } }]),
@@ -169,7 +169,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     const { budgets } = await admitBudgets(given.budgets, null, services);
     const loaded = await services.dialect(undefined);
     assertOpen();
-    return createHandle(await startFlow(program, input, { ...given, budgets }, loaded, services));
+    return createHandle(await startFlow({ program, input, options: { ...given, budgets }, dialect: loaded }, services));
   }
 
   function rootRuns(): Run[] {
@@ -210,7 +210,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
       await Promise.allSettled(
         rootRuns().map(async (run) => {
           // A lost tree cannot record the request, but its runs stop too.
-          await cancelRun(run, 'the process is closing', 'the runtime', services).catch(() => {});
+          await cancelRun(run, { reason: 'the process is closing', by: 'the runtime' }, services).catch(() => {});
           await run.ended;
         }),
       );

@@ -23,7 +23,7 @@ import type { Deadlines } from '../scheduling/deadlines.ts';
 import type { Lanes } from '../scheduling/lanes.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import type { TextMemo } from '../text/text-memo.ts';
-import type { DialectDeps, LoadDialect } from './dialect-services.ts';
+import type { DialectDeps, LoadDialect } from './delegation/dialect-services.ts';
 import type { Journal } from './journal.ts';
 import type { Run, RunDeps } from './run.ts';
 
@@ -50,7 +50,7 @@ export interface RuntimeSettings {
 /** Approvals. Without them every `ask` is a deny. */
 export interface Questions {
   /** Whether anybody can answer for this tree now. */
-  attended(rootId: string): boolean;
+  canAnswer(rootId: string): boolean;
   /** How long a question stays open; ten minutes by default. */
   timeoutMs?: number | undefined;
 }
@@ -77,7 +77,7 @@ export interface RuntimeOptions extends DialectDeps {
   /** The homes of external agents, which are deleted when their runs have ended. */
   homes?: RunFolders | undefined;
   /** Finds a tool executor by name; null if there is none. `inline` must exist. */
-  executorNamed(name: string): ToolExecutor | null;
+  findExecutor(name: string): ToolExecutor | null;
   /** The executor of every run; otherwise delegated runs use their dialect's and roots `inline`. */
   host?: string | undefined;
   /** Gets what the user should know about limits of providers. */
@@ -127,7 +127,7 @@ export interface Services
     | 'checkouts'
     | 'externals'
     | 'homes'
-    | 'executorNamed'
+    | 'findExecutor'
     | 'host'
   > {
   owner: Owner;

@@ -1,7 +1,7 @@
 // Which driver carries out a run that is not a connected client, and when it begins.
 import { driveAbandonedClient, driveAgent } from './drivers.ts';
-import { driveExternal } from './external.ts';
-import { driveFlow } from './flow.ts';
+import { driveExternal } from './external/driver.ts';
+import { driveFlow } from './flow/driver.ts';
 import { type Driver, driveRun } from './lifecycle.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';

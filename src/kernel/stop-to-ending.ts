@@ -1,5 +1,5 @@
-import type { Ending } from './outcome.ts';
 import type { StopCause } from './run.ts';
+import type { Ending } from './state/outcome.ts';
 
 /** The ending of a run that was stopped. */
 export function stopToEnding({ code, message }: StopCause): Ending {

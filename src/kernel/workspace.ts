@@ -1,4 +1,4 @@
-// The files of a run: where they come from, and what becomes of them. A run without files of its own uses those of its parent.
+// Prepares, saves and removes the files of a run. A run without files of its own uses those of its parent.
 //
 // F1. Nothing of a run executes before its files are prepared and `workspace.prepared` is durable.
 // F2. What it changed is durable, together with its end, before its files are deleted. What cannot be stored is left where it is.
@@ -10,10 +10,10 @@ import type { Draft, FactData } from '../contract/fact.ts';
 import type { CheckoutRequest, PreparedWorkspace, SavedWorkspace, WorkspaceSource } from '../ports/checkouts.ts';
 import type { Redact } from '../ports/secrets.ts';
 import type { Store, StoredBlob } from '../ports/store.ts';
-import { loadState } from './history.ts';
+import { loadState } from './recovery/history.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import type { RunState } from './state.ts';
+import type { RunState } from './state/state.ts';
 
 /** Tools that work on files. A run with one of them needs a workspace. */
 const fileTools: readonly string[] = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash'];
@@ -71,7 +71,7 @@ export async function findFileProblem(
   return problem === null ? null : { problem, since: state.created.at };
 }
 
-/** A worker does not have the files of whoever sent the brief. Throws `invalid_brief`. */
+/** A worker does not have the files of the client that sent the brief, so the brief must name some. Throws `invalid_brief`. */
 export function assertFilesNamed(brief: Brief, { isolation, tools }: { isolation: unknown; tools: string[] }): void {
   if (brief.repository || brief.workspace !== undefined || brief.fixture !== undefined) return;
   if (!isolation && !tools.some((tool) => fileTools.includes(tool))) return;

@@ -94,7 +94,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
       secretNames: [],
       search: null,
       host: options.host,
-      questions: approve && { attended: () => true, timeoutMs: options.approveMs },
+      questions: approve && { canAnswer: () => true, timeoutMs: options.approveMs },
     };
   }
 

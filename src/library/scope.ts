@@ -4,7 +4,7 @@ import { RetinueError } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
 import { describeArgumentProblems } from '../conversation/argument-problems.ts';
 import { renderResultParts } from '../conversation/result-parts.ts';
-import { findContextLimits, refuseInput, useDialectTool } from '../kernel/dialect-tools.ts';
+import { findContextLimits, refuseInput, useDialectTool } from '../kernel/delegation/dialect-tools.ts';
 import type { ClientClose } from '../kernel/drivers.ts';
 import type { RuntimeClient } from '../kernel/runtime.ts';
 import type { DialectResult, DialectTool } from '../ports/dialect.ts';

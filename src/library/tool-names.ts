@@ -4,7 +4,7 @@ import { RetinueError } from '../contract/error.ts';
 import { submitTool } from '../contract/tool-names.ts';
 import { native } from '../dialects/native.ts';
 import { nonNativeToolNames } from '../dialects/settings.ts';
-import { dialectToolNames } from '../kernel/dialect-tools.ts';
+import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import type { Dialect } from '../ports/dialect.ts';
 import { capabilities } from '../rules/policy.ts';
 import { clipName, unknownNameMessage } from '../text/suggest.ts';

@@ -55,7 +55,7 @@ export interface RetinueOptions {
   limits?: LimitsGiven;
   /** Shared budgets of the store that everything delegated draws from. `retinue.api.setBudget` defines them. */
   budgets?: string[];
-  /** Names of models by agent, each one name or a list: a run goes on to the next if a provider keeps failing or its budget cannot pay for a call. */
+  /** Names of models by agent, each one name or a list: a run falls back to the next if a provider keeps failing or its budget cannot pay for a call. */
   routes?: Record<string, string | string[]>;
   /** How much models think, unless an agent or a brief says otherwise. */
   effort?: Effort;

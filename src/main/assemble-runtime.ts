@@ -50,7 +50,7 @@ function toRuntimeOptions(
     toolSource: createMcp({ servers: mcpServers, workspace, env, clock: systemClock, redact, marks: guard.marks }),
     models: input.models,
     callModel: createModelCaller(systemClock),
-    executorNamed: createExecutors(guard, env, hooks),
+    findExecutor: createExecutors(guard, env, hooks),
     homes,
     externals: homes && createExternals(homes, input, guard),
     host: input.host,
@@ -75,7 +75,7 @@ function createExternals({ folder }: ExternalHomes, { env, shell }: RuntimeInput
 }
 
 /** Finds tool executors by the names that facts record. */
-function createExecutors(guard: ProcessGuard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['executorNamed'] {
+function createExecutors(guard: ProcessGuard, env: RuntimeInput['env'], hooks: AssemblyHooks | undefined): RuntimeOptions['findExecutor'] {
   const command = [process.execPath, programFile(), childRunArgument];
   const executors: Record<HostName, ToolExecutor> = {
     inline: inlineExecutor,

@@ -8,7 +8,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Env } from '../config/user-folders.ts';
 import type { EvalInput } from '../contract/eval.ts';
 import { assertNamesKnown } from '../evals/names.ts';
-import { catalogForDialect } from '../kernel/dialect-tools.ts';
+import { catalogForDialect } from '../kernel/delegation/dialect-tools.ts';
 
 export async function checkEvalNames(api: Api, input: EvalInput, settings: Settings, env: Env): Promise<void> {
   const dialect = await loadDialect(undefined, settings, env);

@@ -10,7 +10,7 @@ import { createRedaction } from '../config/redact.ts';
 import type { Settings } from '../config/settings.ts';
 import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
-import { catalogForDialect } from '../kernel/dialect-tools.ts';
+import { catalogForDialect } from '../kernel/delegation/dialect-tools.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Memory } from '../ports/notes.ts';
 import type { Store } from '../ports/store.ts';

@@ -10,11 +10,11 @@ import type { Settings } from '../config/settings.ts';
 import { probeShellAccess, type ShellAccess } from '../config/shell-access.ts';
 import type { Env } from '../config/user-folders.ts';
 import { recordedPrefix } from '../contract/eval.ts';
-import { loadState } from '../kernel/history.ts';
-import { composeSummary } from '../kernel/outcome.ts';
-import { endedFact } from '../kernel/state.ts';
+import { loadState } from '../kernel/recovery/history.ts';
+import { composeSummary } from '../kernel/state/outcome.ts';
+import { endedFact } from '../kernel/state/state.ts';
 import { withPrices } from '../models/prices.ts';
-import type { RecordedAnswer } from '../models/recorded.ts';
+import type { RecordedResult } from '../models/recorded.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Store } from '../ports/store.ts';
 import type { Notes } from '../stores/notes-memory.ts';
@@ -65,7 +65,7 @@ export async function prepareRuntime({
     search: findSearchBackend(env),
     skills: settings.skills().list,
     programTools: [],
-    questions: askMs === undefined ? undefined : { attended: () => true, timeoutMs: askMs },
+    questions: askMs === undefined ? undefined : { canAnswer: () => true, timeoutMs: askMs },
   };
 }
 
@@ -74,7 +74,7 @@ export function probeShell({ workspace, readable, sandbox, db }: Settings, env: 
 }
 
 /** For `recorded/…`: the answer of a run that completed, or that only its checks have failed. */
-async function readAnswer(store: Store, runId: string): Promise<RecordedAnswer | null> {
+async function readAnswer(store: Store, runId: string): Promise<RecordedResult | null> {
   if (!(await store.run(runId))) return null;
   const state = await loadState(runId, store);
   const outcome = endedFact(state)?.data.outcome;

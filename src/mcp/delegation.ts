@@ -1,7 +1,7 @@
 // What an MCP session needs to know about delegation requests, and the delegation of a client that has not delegated anything yet.
 import { defaultLimits } from '../contract/limits.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
-import { unknownChildError } from '../kernel/dialect-tools.ts';
+import { unknownChildError } from '../kernel/delegation/dialect-tools.ts';
 import type { Delegation } from '../ports/delegation.ts';
 import type { DelegationRequest } from '../ports/dialect.ts';
 
@@ -42,7 +42,7 @@ export const emptyDelegation: Delegation = {
   start: async (briefs) => briefs.map(() => ({ ok: false, error: unknownChildError('').info })),
   wait: async () => {},
   view: () => null,
-  recall: async () => null,
+  viewEarlier: async () => null,
   children: () => [],
   newest: (id) => id,
   message: async (id) => ({ ok: false, error: unknownChildError(id).info }),

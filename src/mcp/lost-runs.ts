@@ -19,7 +19,7 @@ export async function readLostRuns(clientId: string, api: Api, delegation: Deleg
   const outcomes: Outcome[] = [];
   const runs: RunView[] = [];
   for (const child of (await api.show(clientId)).children) {
-    const view = await delegation.recall(child.runId);
+    const view = await delegation.viewEarlier(child.runId);
     if (view?.outcome) outcomes.push(view.outcome);
     else runs.push(child);
   }

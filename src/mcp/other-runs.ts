@@ -4,12 +4,12 @@ import type { Api } from '../api/api.ts';
 import { completeOutcome } from '../contract/complete-outcome.ts';
 import { isRetinueError, RetinueError } from '../contract/error.ts';
 import type { Fact } from '../contract/fact.ts';
-import { factsToLog } from '../kernel/child-log.ts';
-import { createClientTag, findClientId } from '../kernel/client-reach.ts';
-import { cutPage, stateToPart } from '../kernel/delegation.ts';
-import { foldFacts } from '../kernel/fold.ts';
-import { stateToRow } from '../kernel/outcome.ts';
-import { endedFact } from '../kernel/state.ts';
+import { factsToLog } from '../kernel/delegation/child-log.ts';
+import { createClientTag, findClientId } from '../kernel/delegation/client-reach.ts';
+import { cutPage, stateToPart } from '../kernel/delegation/delegation.ts';
+import { foldFacts } from '../kernel/state/fold.ts';
+import { stateToRow } from '../kernel/state/outcome.ts';
+import { endedFact } from '../kernel/state/state.ts';
 import type { ChildView, Delegation, DelegationStart } from '../ports/delegation.ts';
 import { emptyDelegation } from './delegation.ts';
 
@@ -31,7 +31,7 @@ export function createReadingDelegation(api: ReadingApi, { name, seesAllClients 
 
   return {
     ...emptyDelegation,
-    async recall(id) {
+    async viewEarlier(id) {
       const facts = await loadFacts(id);
       if (!facts) return null;
       const state = foldFacts(facts);
@@ -65,11 +65,11 @@ export interface OtherRunsOptions {
   followUpRefusal: string | null;
 }
 
-/** The same delegation, extended to runs that it can recall and that are driven elsewhere. */
+/** The same delegation, extended to runs that it can view and that are driven elsewhere. */
 export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusal }: OtherRunsOptions): Delegation {
   /** Null for an own run, an unknown one, and one that has ended. */
   async function findOpenElsewhere(id: string): Promise<ChildView | null> {
-    const view = own.view(id) ? null : await own.recall(id);
+    const view = own.view(id) ? null : await own.viewEarlier(id);
     return view && !view.outcome ? view : null;
   }
 
@@ -110,7 +110,7 @@ export function includeOtherRuns(own: Delegation, { api, waitIds, followUpRefusa
       const id = options?.newest ? own.newest(idOrLabel) : idOrLabel;
       const sent = (await findOpenElsewhere(id)) && (await sendElsewhere(id, text));
       if (sent) return sent;
-      const isFinished = !own.view(id) && (await own.recall(id)) !== null;
+      const isFinished = !own.view(id) && (await own.viewEarlier(id)) !== null;
       if (isFinished && followUpRefusal !== null) return { ok: false, error: new RetinueError('denied', followUpRefusal).info };
       return own.message(idOrLabel, text, options);
     },

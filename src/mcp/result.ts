@@ -3,7 +3,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ErrorInfo } from '../contract/error.ts';
 import type { Json } from '../contract/json.ts';
-import { refuseCall, refuseInput } from '../kernel/dialect-tools.ts';
+import { refuseCall, refuseInput } from '../kernel/delegation/dialect-tools.ts';
 import type { DialectContext, DialectResult, DialectTool, ResultPart } from '../ports/dialect.ts';
 import { cleanJson } from '../text/clean-json.ts';
 import { cleanText, cutBytes, formatTruncation } from '../text/cut.ts';

@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { Role } from '../contract/http.ts';
-import { detachReason } from '../kernel/dialect-tools.ts';
+import { detachReason } from '../kernel/delegation/dialect-tools.ts';
 import { cleanText } from '../text/cut.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { canElicit, createElicitAnswerer } from './elicit.ts';

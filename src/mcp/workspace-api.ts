@@ -1,6 +1,5 @@
 // The API on one client's workspace. It is opened for driving runs at the first tool call, not before: clients list tools wherever they are
 // started, and listing must not create a database.
-
 import type { Api } from '../api/api.ts';
 import { type Answerer, forwardQuestions } from '../api/forward-questions.ts';
 

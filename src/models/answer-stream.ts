@@ -9,13 +9,13 @@ import type {
 
 type Part = LanguageModelV4StreamPart;
 
-export interface Answer {
+export interface ModelAnswerContent {
   content: LanguageModelV4Content[];
   finishReason: LanguageModelV4FinishReason;
   usage: LanguageModelV4Usage;
 }
 
-export interface StreamOptions {
+export interface AnswerStreamOptions {
   /** Characters in one delta. */
   chunkSize?: number | undefined;
   /** Waited for before each part. */
@@ -29,7 +29,11 @@ export interface StreamOptions {
 const defaultChunkSize = 64;
 
 /** The stream fails with the signal's reason when that fires, and ends when it is cancelled. */
-export function streamAnswer(answer: Answer, options: StreamOptions, signal: AbortSignal | undefined): ReadableStream<Part> {
+export function streamAnswer(
+  answer: ModelAnswerContent,
+  options: AnswerStreamOptions,
+  signal: AbortSignal | undefined,
+): ReadableStream<Part> {
   const cancelled = new AbortController();
   const stop = signal === undefined ? cancelled.signal : AbortSignal.any([signal, cancelled.signal]);
   const parts = answerToParts(answer, options);
@@ -58,7 +62,7 @@ export function rejectOnAbort(signal: AbortSignal | undefined): Promise<never> {
   });
 }
 
-function* answerToParts(answer: Answer, { chunkSize = defaultChunkSize, hang, error }: StreamOptions): Generator<Part> {
+function* answerToParts(answer: ModelAnswerContent, { chunkSize = defaultChunkSize, hang, error }: AnswerStreamOptions): Generator<Part> {
   yield { type: 'stream-start', warnings: [] };
   const parts = answer.content.flatMap((content, index) => contentToParts(content, String(index), chunkSize));
   yield* hang ? parts.slice(0, Math.ceil(parts.length / 2)) : parts;

@@ -1,5 +1,5 @@
 // Makes one model call: watches for silence and collects the answer. It never rejects, and it never retries: the caller does.
-// An answer that nobody reads while it arrives may come in one piece, which some models make cheaper.
+// An answer may come in one piece, which some models make cheaper, if no reader needs it while it arrives.
 //
 // M1. Only complete tool calls of a finished answer leave this file.
 // M2. Silence is measured in model events, not in bytes: pings do not count.
@@ -13,7 +13,7 @@ import type { ModelAnswer, ModelCall, ModelCaller, ModelCallResult, ModelFailure
 import { LinkedStop, type Stop } from '../ports/stop.ts';
 import { wellFormedJson } from '../text/well-formed.ts';
 import { createFailure, errorToFailure } from './failure.ts';
-import { type OpenStream, openStream, openWhole } from './providers/guard.ts';
+import { type GuardedStream, openStream, openWhole } from './providers/guard.ts';
 
 /** Larger answers are failures. */
 const maxAnswerBytes = 8 * 1024 * 1024;
@@ -63,7 +63,7 @@ async function callModel(call: ModelCall, clock: Clock): Promise<ModelCallResult
 }
 
 /** Asks for the answer in one piece if the model supports that. `onWhole` is called with whether such an answer is pending. */
-function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<OpenStream> {
+function openAnswer({ model, options }: ModelCall, stop: Stop, onWhole: (isWhole: boolean) => void): Promise<GuardedStream> {
   const opening = openWhole(model, options, stop);
   onWhole(opening !== null);
   if (opening === null) return openStream(model, options, stop);

@@ -1,5 +1,5 @@
 // Prices, context windows and output limits of models. Prices and windows come from @pydantic/genai-prices, output limits from a short table.
-// What is unknown is null, never 0.
+// Unknown values are null, never 0.
 import type { Usage } from '../contract/content.ts';
 import type { LongCache, ModelHandle, Price } from '../ports/model.ts';
 import type { ProviderKind } from './providers/kinds.ts';

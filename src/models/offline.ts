@@ -4,10 +4,10 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Conten
 import { RetinueError } from '../contract/error.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ModelHandle } from '../ports/model.ts';
-import { type Answer, streamAnswer } from './answer-stream.ts';
+import { type ModelAnswerContent, streamAnswer } from './answer-stream.ts';
 import type { Provider } from './models.ts';
-import { callId, readConversation } from './offline/conversation.ts';
-import { nextStep, type Step } from './offline/next-step.ts';
+import { createCallId, readConversation } from './offline/conversation.ts';
+import { planNextStep, type SurveyStep } from './offline/next-step.ts';
 import { wait } from './script/wait.ts';
 
 const id = 'offline/surveyor';
@@ -66,18 +66,18 @@ function createSlowSurveyor(clock: Clock): LanguageModelV4 {
 }
 
 /** Depends on the call options alone: the same conversation gets the same answer. */
-function createAnswer(options: LanguageModelV4CallOptions, model: string): Answer {
+function createAnswer(options: LanguageModelV4CallOptions, model: string): ModelAnswerContent {
   const conversation = readConversation(options, model);
-  let step: Step;
+  let step: SurveyStep;
   try {
-    step = nextStep(conversation);
+    step = planNextStep(conversation);
   } catch (error) {
     // Not retryable: the same rules would fail again.
     throw new RetinueError('internal', `${id} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
   const content: LanguageModelV4Content[] = [{ type: 'text', text: step.text.toWellFormed() }];
   for (const [index, { tool, input }] of step.calls.entries()) {
-    content.push({ type: 'tool-call', toolCallId: callId(conversation.turns, index), toolName: tool, input: JSON.stringify(input) });
+    content.push({ type: 'tool-call', toolCallId: createCallId(conversation.turns, index), toolName: tool, input: JSON.stringify(input) });
   }
   const unified = step.calls.length > 0 ? 'tool-calls' : 'stop';
   return { content, finishReason: { unified, raw: unified }, usage: estimateUsage(options, content) };

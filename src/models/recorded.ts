@@ -4,10 +4,10 @@ import { RetinueError } from '../contract/error.ts';
 import { recordedPrefix } from '../contract/eval.ts';
 import type { Json } from '../contract/json.ts';
 import { submitTool } from '../contract/tool-names.ts';
-import { type Answer, streamAnswer } from './answer-stream.ts';
+import { type ModelAnswerContent, streamAnswer } from './answer-stream.ts';
 import type { Provider } from './models.ts';
 
-export interface RecordedAnswer {
+export interface RecordedResult {
   text: string;
   /** The structured result, if it had one. */
   data?: Json | undefined;
@@ -18,7 +18,7 @@ export interface RecordedAnswer {
 }
 
 /** The answer of an ended run that did its work; null for any other. */
-export type ReadAnswer = (runId: string) => Promise<RecordedAnswer | null>;
+export type ReadAnswer = (runId: string) => Promise<RecordedResult | null>;
 
 export function createRecordedModels(read: ReadAnswer): Provider {
   return async (rest, { rootModel }) => {
@@ -42,7 +42,7 @@ export function createRecordedModels(read: ReadAnswer): Provider {
   };
 }
 
-function createModel(modelId: string, recorded: RecordedAnswer): LanguageModelV4 {
+function createModel(modelId: string, recorded: RecordedResult): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
     provider: 'recorded',
@@ -59,7 +59,7 @@ function createModel(modelId: string, recorded: RecordedAnswer): LanguageModelV4
   };
 }
 
-function createAnswer({ tools = [], prompt }: LanguageModelV4CallOptions, { text, data }: RecordedAnswer): Answer {
+function createAnswer({ tools = [], prompt }: LanguageModelV4CallOptions, { text, data }: RecordedResult): ModelAnswerContent {
   const wantsData = data !== undefined && tools.some(({ name }) => name === submitTool);
   const call = {
     type: 'tool-call' as const,

@@ -11,7 +11,7 @@ import type { BlobContent, StoredBlob } from './store.ts';
  */
 export type WorkspaceSource =
   | { kind: 'commit'; repository: Repository }
-  /** `isAlone`: without what is around it in its repository. */
+  /** `isAlone`: without the repository around it. */
   | { kind: 'folder'; path: string; isAlone?: boolean }
   | { kind: 'directory'; path: string }
   | { kind: 'none' };

@@ -27,11 +27,11 @@ export interface Delegation {
   wait(ids: string[], options: { mode: 'all' | 'any'; ms: number | null; signal?: AbortSignal }): Promise<void>;
   /** A child of the caller; null for any other run. */
   view(id: string): ChildView | null;
-  /** For a client: a run of another client that it may see (`kernel/client-reach.ts`). Null for every other run and caller. */
-  recall(id: string): Promise<ChildView | null>;
+  /** For a client: a run of another client that it may see (`kernel/delegation/client-reach.ts`). Null for every other run and caller. */
+  viewEarlier(id: string): Promise<ChildView | null>;
   children(): ChildView[];
   /**
-   * The newest run that continues the run of this id, directly or through others. A label means the newest child that has it. What is neither is returned
+   * The newest run that continues the run of this id, directly or through others. A label means the newest child that has it. Any other text is returned
    * as it is.
    */
   newest(idOrLabel: string): string;

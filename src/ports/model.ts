@@ -17,7 +17,7 @@ export interface ModelHandle {
   contextWindow: number | null;
   maxOutputTokens: number | null;
   price: Price | null;
-  /** How the model is told to think as much as `effort` says. Pure. Absent: it cannot be told. */
+  /** The settings for this effort. Pure. Absent: the model has no effort setting. */
   planEffort?(effort: Effort): EffortPlan;
   /** Keeps the provider's cache of a request for about an hour instead of minutes. Absent: there is no such choice. */
   longCache?: LongCache | undefined;
@@ -38,7 +38,7 @@ export type Price = (usage: Usage, written?: number | null) => number | null;
 /** Settings of a call besides the conversation. They are added to its options. */
 export type CallSettings = Pick<LanguageModelV4CallOptions, 'reasoning' | 'providerOptions'>;
 
-/** `note`: what is used instead of the wanted effort, if the model does not have exactly that. `why`: as the end of a sentence about the model. */
+/** `note`: the effort that is used instead, if the model does not have exactly the wanted one. `why`: the end of a sentence about the model. */
 export type EffortPlan = { ok: true; settings: CallSettings; thinking: Thinking; note: string | null } | { ok: false; why: string };
 
 /** About how much a model may think in a call. `isExtra`: the provider's limit of the output does not include it. */
@@ -130,7 +130,7 @@ export interface ModelCall {
   maxToolCalls: number;
   firstByteMs: number;
   idleMs: number;
-  /** If given, nobody reads the deltas: the answer may come in one piece, within this time. Some models make that cheaper. */
+  /** Given if deltas are not read: the answer may come in one piece, within this time. Some models make that cheaper. */
   onePieceMs?: number | undefined;
   signal: StopSignal;
   /** Called when the first event of the answer arrives. */

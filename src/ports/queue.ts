@@ -27,7 +27,7 @@ export interface QueuedTree {
   queue: string;
   /** A worker drives it or will take it, maybe not before some time. */
   hasJob: boolean;
-  /** Orders that nobody has carried out yet, and that wake it. */
+  /** Open orders that wake it. */
   hasOrders: boolean;
 }
 
@@ -87,8 +87,8 @@ export interface Queue {
   /** Keeps taken jobs. To be called every few seconds. */
   touch(jobs: Job[]): Promise<void>;
   /**
-   * The tree has ended, or it waits for something else than a worker; call it after the tree was released. `again`: a new job in the same
-   * transaction, for a tree that goes on later, with the queue, priority and group of the last one. A tree with orders that wake it and that nobody has carried out
+   * The tree has ended, or it does not wait for a worker; call it after the tree was released. `again`: a new job in the same
+   * transaction, for a tree that continues later, with the queue, priority and group of the last one. A tree with open orders that wake it
    * gets a new job at once, and so does one that another process has claimed meanwhile.
    */
   complete(job: Job | DueSchedule, again?: { startAfter: Instant }): Promise<void>;
@@ -110,7 +110,7 @@ export interface Queue {
   workers(): Promise<WorkerState[]>;
   /** Adds a schedule, or replaces the one of this name. Rejects with `usage` for times or a time zone that do not exist. */
   putSchedule(schedule: Schedule): Promise<void>;
-  /** By name. Those that nobody with the key of this database has made are left out. */
+  /** By name. Those that were not made with the key of this database are left out. */
   schedules(): Promise<StoredSchedule[]>;
   /** False if there is none. */
   removeSchedule(name: string): Promise<boolean>;

@@ -19,7 +19,7 @@ export interface LimitRequest {
   /** The process. */
   owner: string;
   rate: ProviderRate;
-  /** What is left of the last grant and is returned with this request. Negative tokens: calls took more than their estimates. */
+  /** The rest of the last grant, returned with this request. Negative tokens: calls took more than their estimates. */
   unused: { requests: number; tokens: number };
   calls: {
     open: number;
@@ -59,7 +59,7 @@ export interface LimitGrant {
  * Failure contract: as for the store.
  */
 export interface SharedLimits {
-  /** The name of a provider's key in the store: a keyed hash, so that nobody can find or compare keys by it. Null if there is no key for hashes. */
+  /** The name of a provider's key in the store: a keyed hash, so that keys cannot be found or compared by it. Null if there is no key for hashes. */
   identify(secret: string): string | null;
   exchange(key: string, request: LimitRequest): Promise<LimitGrant>;
   /** Calls the listener with what other processes report, as far as it arrives. Returns a function that ends it. */

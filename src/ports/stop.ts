@@ -1,5 +1,5 @@
 // How runs and calls are stopped. The `AbortSignal`s of a run and its model calls cost a tenth of its processor time, and most work ends without being
-// stopped, so the kernel uses `Stop` and makes an `AbortSignal` only for code that needs one.
+// stopped. So the kernel uses `Stop`, and makes an `AbortSignal` only for code that needs one.
 //
 // 1. The first reason wins, and each listener is called once, in the order in which they were added.
 // 2. Work that ends removes its listeners: a stop may live much longer.

@@ -68,8 +68,8 @@ export interface RunHead {
 }
 
 /**
- * Proves who gave an order and who wrote the facts of a run. The store signs an order that it stores and checks one that it reads, so that write access to the data alone gives
- * nobody orders and adds nothing to a run. In a file of one user the key belongs to the user; in a shared database it belongs to the deployment, which also decides who
+ * Proves who gave an order and who wrote the facts of a run. The store signs an order that it stores and checks one that it reads, so that write access to the data alone
+ * cannot give orders or add facts. In a file of one user the key belongs to the user; in a shared database it belongs to the deployment, which also decides who
  * may act as `order.by`.
  */
 export interface OrderAuthenticator {
@@ -153,7 +153,7 @@ export interface Store {
   trail(runId: string): Promise<(StoredFact | ErasedFact)[]>;
   run(runId: string): Promise<RunRow | null>;
   /**
-   * The last fact of a run; null if it has none. Rejects with `store_corrupt` if it was not written by the processes of this user. Whoever acts on the
+   * The last fact of a run; null if it has none. Rejects with `store_corrupt` if it was not written by the processes of this user. Code that acts on the
    * facts of a run compares them with it.
    */
   head(runId: string): Promise<{ seq: number; hash: string } | null>;
@@ -176,7 +176,7 @@ export interface Store {
   reclaim(erased: number): Promise<void>;
   /** The bytes that the store occupies on disk; null if it is not on disk. */
   size(): Promise<number | null>;
-  /** Faults of the data as a whole: its schema, rows and trees that do not fit together, orders that nobody here has given. */
+  /** Faults of the data as a whole: its schema, rows and trees that do not fit together, orders without a valid signature. */
   findFaults(): Promise<StoreFault[]>;
 
   /**

@@ -4,7 +4,7 @@ export type FileText = { ok: true; text: string; truncated: boolean } | { ok: fa
 /** The same, with what rules match for the file that was opened. */
 export type OpenedText = { ok: true; text: string; truncated: boolean; subjects: string[] } | { ok: false; reason: string };
 
-/** What a run is told about its workspace. */
+/** A workspace as prompts describe it. */
 export interface WorkspaceInfo {
   /** `linux`, `darwin`, … */
   platform: string;

@@ -1,7 +1,7 @@
 import type { Fact } from '../contract/fact.ts';
 
 /** Hashes of the texts (blobs) that a fact refers to. */
-export function blobHashesOf(fact: Fact): string[] {
+export function listBlobHashes(fact: Fact): string[] {
   if (fact.type === 'run.created') {
     const { definition, images = [] } = fact.data;
     return [...(definition ? [definition] : []), ...images.map(({ blob }) => blob)];

@@ -3,10 +3,10 @@
 import { type ErasedFact, type Fact, factData } from '../contract/fact.ts';
 import { newestFactVersion } from '../contract/fact-version.ts';
 import type { RunRow } from '../contract/run.ts';
-import { applyFact } from '../kernel/fold.ts';
 import { genesisHash } from '../kernel/journal.ts';
-import { stateToRow } from '../kernel/outcome.ts';
-import { createRunState, type RunState } from '../kernel/state.ts';
+import { applyFact } from '../kernel/state/fold.ts';
+import { stateToRow } from '../kernel/state/outcome.ts';
+import { createRunState, type RunState } from '../kernel/state/state.ts';
 import { canonical, factHash } from '../text/canonical.ts';
 
 /** The first fault of a run. */

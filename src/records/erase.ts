@@ -7,7 +7,7 @@ import type { Store } from '../ports/store.ts';
 import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';
 
-/** Removes what is kept of an ended tree outside the store. May be called again for a tree of which nothing is left. */
+/** Removes the data of an ended tree that is outside the store. May be called again. */
 export type Forget = (rootId: string, runIds: string[]) => Promise<void>;
 
 export interface ErasedTree {
@@ -98,7 +98,7 @@ export async function findTreesEndedBefore(at: string, store: Store): Promise<st
 }
 
 /** What remains of the facts of an erased run and, with `tree`, of its descendants; run by run. */
-export async function remainingFacts(row: RunRow, tree: boolean, store: Store): Promise<(StoredFact | ErasedFact)[]> {
+export async function loadRemainingFacts(row: RunRow, tree: boolean, store: Store): Promise<(StoredFact | ErasedFact)[]> {
   const rows = tree ? subtreeRows(await store.runs({ rootId: row.rootId, order: 'oldest' }), row.runId) : [row];
   return (await Promise.all(rows.map(({ runId }) => store.trail(runId)))).flat();
 }

@@ -3,7 +3,7 @@ import { RetinueError } from '../contract/error.ts';
 import { type ExportBlob, type ExportFact, type ExportHeader, exportVersion } from '../contract/export.ts';
 import type { StoredFact } from '../contract/fact.ts';
 import type { Store } from '../ports/store.ts';
-import { blobHashesOf } from './blob-hashes.ts';
+import { listBlobHashes } from './blob-hashes.ts';
 import { findRun } from './find-run.ts';
 
 export interface TreeExport {
@@ -35,7 +35,7 @@ export async function exportTree(id: string, { live }: { live: boolean }, store:
     header.facts++;
     if (fact.type === 'run.created') header.runs++;
     if (fact.runId === rootId) header.lastHash = fact.hash;
-    for (const hash of blobHashesOf(fact)) blobs.add(hash);
+    for (const hash of listBlobHashes(fact)) blobs.add(hash);
     last = fact.position;
   }
   return { header, lines: readLines(rootId, last, blobs, store) };

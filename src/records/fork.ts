@@ -8,8 +8,8 @@ import {
   loadState,
   type NarrowingRuleset,
   pickFileFields,
-} from '../kernel/history.ts';
-import type { RunState } from '../kernel/state.ts';
+} from '../kernel/recovery/history.ts';
+import type { RunState } from '../kernel/state/state.ts';
 import type { Store } from '../ports/store.ts';
 
 export interface Fork {
@@ -20,12 +20,12 @@ export interface Fork {
 }
 
 /** Rejects with `unknown_run`. Admission checks whether the turn exists. */
-export async function forkBrief(runId: string, { turn, ...options }: Fork, store: Store): Promise<Brief> {
-  return { ...(await followUpAsRoot(runId, options, store)), continuesAt: turn };
+export async function createForkBrief(runId: string, { turn, ...options }: Fork, store: Store): Promise<Brief> {
+  return { ...(await createRootFollowUp(runId, options, store)), continuesAt: turn };
 }
 
 /** A brief that continues a run as a new root. */
-export async function followUpAsRoot(runId: string, { task, model }: Omit<Fork, 'turn'>, store: Store): Promise<Brief> {
+export async function createRootFollowUp(runId: string, { task, model }: Omit<Fork, 'turn'>, store: Store): Promise<Brief> {
   const state = await loadState(runId, store);
   const { grant, model: recordedModel } = state.created.data;
   const ancestors = await loadAncestors(state, store);

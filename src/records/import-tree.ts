@@ -2,7 +2,7 @@
 import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import type { Store, TreeAppend } from '../ports/store.ts';
-import { createExportParser, importError } from './parse-export.ts';
+import { createExportParser, createImportError } from './parse-export.ts';
 
 /** `already`: the store had the same facts before. */
 export interface ImportResult {
@@ -32,14 +32,14 @@ export async function importTree(
   const tree = { rootId, runs, facts, lastHash, unfinished };
   if (await isPresent(unit, store)) return { ...tree, result: 'already' };
   if (unfinished > 0 && !acceptUnfinished)
-    throw importError(
+    throw createImportError(
       `${unfinished} of its runs have not ended, and resuming them would use the rights recorded in the file; if you trust it, set the option \`unfinished\``,
       { option: 'unfinished' },
     );
   if (await appendTree(unit, store)) return { ...tree, result: 'imported' };
   // Another process may have imported the same tree meanwhile.
   if (await isPresent(unit, store)) return { ...tree, result: 'already' };
-  throw importError('another run here has the idempotency key of one of its runs, or another process has taken the tree');
+  throw createImportError('another run here has the idempotency key of one of its runs, or another process has taken the tree');
 }
 
 /** Whether the store already has the tree. Rejects if it has one of its runs with other facts. */
@@ -48,10 +48,10 @@ async function isPresent({ rootId, rows }: TreeAppend, store: Store): Promise<bo
   const pairs = await Promise.all(rows.map(async (row) => ({ row, stored: await store.run(row.runId) })));
   const different = pairs.find(({ row, stored }) => stored !== null && !hasSameFacts(row, stored));
   if (different)
-    throw importError(`run ${different.row.runId} is here already, ${different.stored?.erasedAt ? 'erased' : 'with other facts'}`);
+    throw createImportError(`run ${different.row.runId} is here already, ${different.stored?.erasedAt ? 'erased' : 'with other events'}`);
   const missing = pairs.find(({ stored }) => stored === null);
-  if (missing && present.length > 0) throw importError(`run ${rootId} is here already, but without its run ${missing.row.runId}`);
-  if (present.length > rows.length) throw importError(`run ${rootId} is here already, with more runs below it`);
+  if (missing && present.length > 0) throw createImportError(`run ${rootId} is here already, but without its run ${missing.row.runId}`);
+  if (present.length > rows.length) throw createImportError(`run ${rootId} is here already, with more runs below it`);
   return missing === undefined;
 }
 

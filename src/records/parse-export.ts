@@ -9,12 +9,12 @@ import { type ErrorOption, RetinueError } from '../contract/error.ts';
 import { ExportBlob, ExportFact, ExportHeader, exportVersion } from '../contract/export.ts';
 import { type Fact, type FactOf, factData } from '../contract/fact.ts';
 import { newestFactVersion } from '../contract/fact-version.ts';
-import { applyFact } from '../kernel/fold.ts';
-import { stateToRow } from '../kernel/outcome.ts';
-import { createRunState, type RunState } from '../kernel/state.ts';
+import { applyFact } from '../kernel/state/fold.ts';
+import { stateToRow } from '../kernel/state/outcome.ts';
+import { createRunState, type RunState } from '../kernel/state/state.ts';
 import type { BlobContent, TreeAppend } from '../ports/store.ts';
 import { canonical, sha256 } from '../text/canonical.ts';
-import { blobHashesOf } from './blob-hashes.ts';
+import { listBlobHashes } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
 
 /** The whole export is kept in memory until it is written. */
@@ -49,7 +49,7 @@ export function createExportParser(): ExportParser {
     const parsed = parseWith(ExportBlob, value);
     const { blob } = parsed;
     const content = 'text' in parsed ? parsed.text : Uint8Array.from(Buffer.from(parsed.base64, 'base64'));
-    if (facts.length > 0) throw new Error('blobs must come before the facts');
+    if (facts.length > 0) throw new Error('texts (`blob`) must come before the events');
     if (blobs.has(blob)) throw new Error(`the blob ${blob} occurs twice`);
     if ((typeof content === 'string' && !content.isWellFormed()) || sha256(content) !== blob)
       throw new Error(`the blob ${blob} was changed`);
@@ -66,13 +66,13 @@ export function createExportParser(): ExportParser {
     const fault = chain.add(fact);
     if (fault) throw faultToError(fault);
     foldFact(fact, rootId);
-    for (const hash of blobHashesOf(fact)) referenced.add(hash);
+    for (const hash of listBlobHashes(fact)) referenced.add(hash);
     facts.push({ ...fact, text });
   }
 
   function foldFact(fact: Fact, rootId: string): void {
     const state = states.get(fact.runId);
-    if (state?.phase.name === 'ended') throw new Error(`a fact of run ${fact.runId} follows its end`);
+    if (state?.phase.name === 'ended') throw new Error(`an event of run ${fact.runId} follows its end`);
     if ((fact.type === 'run.created') !== (state === undefined)) throw new Error(`run ${fact.runId} does not begin with run.created`);
     if (state) applyFact(state, fact);
     else states.set(fact.runId, createState(fact as FactOf<'run.created'>, rootId));
@@ -89,7 +89,7 @@ export function createExportParser(): ExportParser {
 
   /** Checks that are possible only after the last line. */
   function checkWhole({ rootId, runs, facts: count, lastHash }: ExportHeader): void {
-    if (facts.length !== count) throw new Error(`the header announces ${count} facts, but there are ${facts.length}`);
+    if (facts.length !== count) throw new Error(`the header announces ${count} events, but there are ${facts.length}`);
     if (states.size !== runs) throw new Error(`the header announces ${runs} runs, but there are ${states.size}`);
     if (states.get(rootId)?.hash !== lastHash) throw new Error('the last hash of the header is not that of the root');
     const [fault] = chain.faults();
@@ -102,27 +102,27 @@ export function createExportParser(): ExportParser {
       for (const { id } of children.values())
         if (states.get(id)?.created.data.parentId !== runId) throw new Error(`run ${runId} names run ${id}, which is not its child`);
     }
-    for (const hash of referenced) if (!blobs.has(hash)) throw new Error(`the blob ${hash}, which facts point to, is missing`);
-    for (const hash of blobs.keys()) if (!referenced.has(hash)) throw new Error(`no fact points to the blob ${hash}`);
+    for (const hash of referenced) if (!blobs.has(hash)) throw new Error(`the text ${hash}, which events refer to, is missing`);
+    for (const hash of blobs.keys()) if (!referenced.has(hash)) throw new Error(`no event refers to the text ${hash}`);
   }
 
   return {
     line(text) {
       lines++;
       bytes += text.length;
-      if (bytes > maxBytes) throw importError(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
+      if (bytes > maxBytes) throw createImportError(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
       try {
         addLine(text);
       } catch (error) {
-        throw importError(`line ${lines}: ${clipMessage(error)}`, { cause: error });
+        throw createImportError(`line ${lines}: ${clipMessage(error)}`, { cause: error });
       }
     },
     end() {
-      if (header === null) throw importError('it is empty');
+      if (header === null) throw createImportError('it is empty');
       try {
         checkWhole(header);
       } catch (error) {
-        throw importError(clipMessage(error), { cause: error });
+        throw createImportError(clipMessage(error), { cause: error });
       }
       const rows = [...states.values()].map(stateToRow);
       const texts = [...blobs].map(([hash, content]) => ({ hash, content }));
@@ -154,10 +154,10 @@ function parseWith<T extends z.ZodType>(schema: T, value: unknown, prefix = ''):
 }
 
 function faultToError({ runId, seq, what }: ChainFault): Error {
-  return new Error(`fact ${seq} of run ${runId}: ${what}`);
+  return new Error(`event ${seq} of run ${runId}: ${what}`);
 }
 
-export function importError(why: string, options: { cause?: unknown; option?: ErrorOption } = {}): RetinueError {
+export function createImportError(why: string, options: { cause?: unknown; option?: ErrorOption } = {}): RetinueError {
   return new RetinueError('invalid_import', `this cannot be imported: ${why}; nothing was written`, options);
 }
 

@@ -6,10 +6,10 @@ import type { Json } from '../contract/json.ts';
 import { parseArguments } from '../conversation/arguments.ts';
 import { buildRequest, entriesForNextCall, type PinnedParts } from '../conversation/request.ts';
 import { callKey, callPin, countRepeats, hashCall, maxRecent, toolCallParts } from '../conversation/tool-calls.ts';
-import { buildCompactionEntries, canCompact, findCurrentPinned } from '../kernel/compaction.ts';
-import { applyFact } from '../kernel/fold.ts';
-import { nextStep } from '../kernel/next-step.ts';
-import { createFailedEnding, type Ending, stateToOutcome } from '../kernel/outcome.ts';
+import { buildCompactionEntries, canCompact, findCurrentPinned } from '../kernel/loop/compaction.ts';
+import { applyFact } from '../kernel/state/fold.ts';
+import { nextStep } from '../kernel/state/next-step.ts';
+import { createFailedEnding, type Ending, stateToOutcome } from '../kernel/state/outcome.ts';
 import {
   callAt,
   createRunState,
@@ -20,7 +20,7 @@ import {
   pendingInput,
   type RunState,
   startedFact,
-} from '../kernel/state.ts';
+} from '../kernel/state/state.ts';
 import { canonical } from '../text/canonical.ts';
 
 /** The first fact that differs, and what the kernel computes from the facts before it. */
@@ -153,7 +153,7 @@ function rebuildOutcome(state: RunState, { at, data, v }: FactOf<'run.ended'>): 
   const isOwn = own && own.status === status && own.code === outside.code && outside.message.startsWith(own.message);
   const { durationMs } = data.outcome;
   const ending = isOwn ? { ...own, message: outside.message, durationMs } : { ...outside, durationMs };
-  return stateToOutcome(state, ending, at, v) as unknown as Json;
+  return stateToOutcome(state, ending, { endedAt: at, version: v }) as unknown as Json;
 }
 
 function ownFailure(state: RunState): Ending | null {

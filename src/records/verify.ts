@@ -1,10 +1,10 @@
 // Verifies stored runs: that replaying them gives the same result, and that nothing was changed. Reads only.
 import { isRetinueError } from '../contract/error.ts';
 import { RunRow } from '../contract/run.ts';
-import { assertNotErased, loadPinned } from '../kernel/history.ts';
+import { assertNotErased, loadPinned } from '../kernel/recovery/history.ts';
 import type { BlobContent, Store, StoreFault } from '../ports/store.ts';
 import { sha256 } from '../text/canonical.ts';
-import { blobHashesOf } from './blob-hashes.ts';
+import { listBlobHashes } from './blob-hashes.ts';
 import { type ChainFault, createChainCheck } from './chain-check.ts';
 import { subtreeRows } from './descendants.ts';
 import { findRun } from './find-run.ts';
@@ -100,7 +100,7 @@ async function verifyTree(rootId: string, store: Store, options: CheckOptions): 
         erased++;
         continue;
       }
-      for (const hash of isSound ? blobHashesOf(fact) : []) {
+      for (const hash of isSound ? listBlobHashes(fact) : []) {
         const what = await findTextFault(hash);
         if (what !== null && !otherFaults.has(runId)) otherFaults.set(runId, { runId, seq: fact.seq, what });
       }
@@ -116,13 +116,13 @@ function isDamage(content: BlobContent | null | { damage: string }): content is 
   return typeof content === 'object' && content !== null && 'damage' in content;
 }
 
-/** What is damaged, as text. Every other error is thrown again. */
+/** Describes the damage. Every other error is thrown again. */
 function toDamage(error: unknown): string {
   if (isRetinueError(error) && error.code === 'store_corrupt') return error.message;
   throw error;
 }
 
-/** Finds out what is wrong with a text that facts refer to; null if nothing is. Each text is read once. */
+/** Describes the damage of a text that facts refer to; null if there is none. Each text is read once. */
 function createTextCheck(store: Store): (hash: string) => Promise<string | null> {
   const known = new Map<string, string | null>();
   return async (hash) => {

@@ -32,20 +32,20 @@ const defaults = Object.fromEntries(
 ) as EffectiveLimits;
 
 /** The limits that a parent passes on, before its spending is subtracted. */
-export function limitsForChildren(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
+export function findChildLimits(limits: EffectiveLimits, parent: { isClient: boolean }): ParentLimits {
   const isPassedOn = (name: LimitName) => parent.isClient || !perRun.includes(name);
   return Object.fromEntries(names.map((name) => [name, isPassedOn(name) ? completeLimits(limits)[name].value : null])) as ParentLimits;
 }
 
 /** The limits of an agent's run. Of several given values the last one counts, unless it is a configured one above the dialect's. */
-export function effectiveLimits(given: GivenLimits[], parent: ParentLimits | null): EffectiveLimits {
+export function computeEffectiveLimits(given: GivenLimits[], parent: ParentLimits | null): EffectiveLimits {
   const limits = {} as EffectiveLimits;
   for (const name of names) limits[name] = effectiveLimit(name, given, parent);
   return limits;
 }
 
 /** The limits of a client: only those that were given, and a depth. */
-export function clientLimits(given: GivenLimits[]): EffectiveLimits {
+export function computeClientLimits(given: GivenLimits[]): EffectiveLimits {
   const limits = {} as EffectiveLimits;
   for (const name of names) limits[name] = lastGiven(name, given) ?? { from: 'none', value: null };
   if (limits.maxDepth.value === null) limits.maxDepth = { from: 'default', value: defaultLimits.maxDepth };

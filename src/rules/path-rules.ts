@@ -4,7 +4,7 @@
 //     a folder covers what is in it.
 //  2. Without a pattern, `read` also covers `grep`, and `write` also covers `edit`. The reverse is not true.
 //  3. Such a rule can only take away: it counts after the last rule that allows the tool itself, as one of the same ruleset.
-//  4. For commands, which nobody can ask about single paths, a path whose rule asks is closed. A rule that asks about every path, such as
+//  4. Commands cannot ask for approval of single paths, so for them a path whose rule asks is closed. A rule that asks about every path, such as
 //     `ask write`, is about the tool: commands have a rule of their own (`ask bash`).
 import type { ClosedPaths, PathRule } from '../contract/closed-paths.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';

@@ -135,20 +135,20 @@ function isAlias(subject: Subject | null): boolean {
 }
 
 /** Lists of tools as a narrowing ruleset. Without `allow`, all tools except `deny`; an empty `allow` means none. Null if nothing is narrowed. */
-export function toolRuleset(owner: string, allow: readonly string[] | undefined, deny: readonly string[]): Ruleset | null {
+export function createToolRuleset(owner: string, allow: readonly string[] | undefined, deny: readonly string[]): Ruleset | null {
   if (allow === undefined && deny.length === 0) return null;
   const allowed = allow === undefined ? [] : [denyAll, ...allow.map(wholeTool('allow'))];
   return { kind: 'narrowing', owner, rules: [...allowed, ...deny.map(wholeTool('deny'))] };
 }
 
 /** An agent's list of MCP servers as a narrowing ruleset: tools of other servers are denied. */
-export function serverRuleset(owner: string, servers: readonly string[]): Ruleset {
+export function createServerRuleset(owner: string, servers: readonly string[]): Ruleset {
   const allowed = servers.map((server) => wholeTool('allow')(`mcp__${server}__*`));
   return { kind: 'narrowing', owner, rules: [wholeTool('deny')('mcp__*'), ...allowed] };
 }
 
 /** The tools to offer to a model: those that no ruleset denies for every call (invariant 5). */
-export function offeredTools(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
+export function filterOfferedTools(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return [];
   return tools.filter((tool) => !rulesets.some((ruleset) => deniesAll(ruleset, tool) || deniesEveryEffect(ruleset.rules, tool)));
 }

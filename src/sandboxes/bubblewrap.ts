@@ -4,10 +4,11 @@
 // 2. The sandbox dies with this process, and everything in it dies with its first process.
 // 3. The environment is passed as environment, never as arguments, which every user of the machine could read.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, realpathSync, writeFileSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority, totalmem } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Sandbox, SandboxedCommand, SandboxFound, SandboxRequest } from '../ports/sandbox.ts';
+import { isExecutable } from '../system/executable.ts';
 import { killAtExit } from '../system/kill-at-exit.ts';
 import { infoFd, namespaceInit } from '../system/namespace.ts';
 import { runMarker } from '../system/run-above.ts';
@@ -265,13 +266,4 @@ function runHelper(program: string, args: string[]): Promise<{ ok: boolean; mess
     child.on('exit', () => pid !== undefined && trySignal(-pid, 'SIGKILL'));
     child.on('close', (code, signal) => end(code === 0, `exit code ${code ?? signal}`));
   });
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

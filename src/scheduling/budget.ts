@@ -41,7 +41,7 @@ export interface Budget {
   charge(actual: Amount): void;
   spent(): Amount;
   reserved(): Amount;
-  /** What is left on this node and all ancestors. Reservations are not subtracted, because they may be released. Null: unlimited. */
+  /** The remaining amount on this node and all ancestors. Reservations are not subtracted, because they may be released. Null: unlimited. */
   left(): { tokens: number | null; costUsd: number | null };
   /** Whether a limit in dollars applies, its own or a shared one. */
   limitsCost(): boolean;
@@ -105,7 +105,7 @@ class TreeBudget implements Budget {
     const request = { node: this.#node, estimate: amountToUnits(estimate), headroom: amountToUnits(headroom) };
     const refusal = findExceeded(request, 'spent');
     if (refusal !== null) return { ok: false, cause: refusal };
-    // Nobody waits before it, and it fits: the usual case.
+    // The usual case: no call waits, and this one fits.
     if (this.#waiters.size === 0 && findExceeded(request, 'spent and reserved') === null && findUncovered(request) === null)
       return this.#grant(request);
     const { promise, resolve } = Promise.withResolvers<Reservation>();

@@ -1,7 +1,7 @@
 // A lane's part of the limits that a provider's key has over all processes: what it may begin now, and what it tells and hears about refusals.
 //
 //  1. A call begins only with a request, tokens and a slot that were granted and are still valid. Most calls find them here, without an exchange.
-//  2. One exchange is under way at a time. It returns what is left of the last grant.
+//  2. One exchange is under way at a time. It returns the rest of the last grant.
 //  3. If the store does not answer in time, the process continues with its share of the limits and says so once, until the store answers again.
 //  4. Nothing is set or sent when no call waits or runs.
 import type { Clock } from '../ports/clock.ts';
@@ -183,7 +183,7 @@ export function createLaneLimits(deps: LaneLimitDeps): LaneLimits {
       if (!hasRate) return;
       open--;
       left = { ...left, tokens: left.tokens + estimate - (actual ?? estimate) };
-      // Somebody else waits for the slot.
+      // Another process waits for the slot.
       if (isContended && slots > open) {
         slots = open;
         if (exchanging === null) void renew();

@@ -5,7 +5,7 @@
 //  3. Calls that began before the last refusal neither lengthen nor reset the back-off, so a burst of refusals counts once.
 //  4. A back-off is 1 s, doubled at each refusal in a row up to 60 s, ±20 %, or Retry-After if that is longer.
 //  5. A waiting call whose signal fires gets null and leaves nothing behind.
-//  6. A lane with shared limits (lane-limits.ts) tells other processes of refusals and does as they tell. Of all processes, one probes.
+//  6. A lane with shared limits (lane-limits.ts) tells other processes of refusals and obeys theirs. Of all processes, one probes.
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LimitNews, ProviderRate, SharedLimits } from '../ports/shared-limits.ts';
@@ -139,7 +139,7 @@ function createLane(
 
   function enter(signal: StopSignal, tokens = 0): Promise<Pass | null> {
     if (signal.aborted) return Promise.resolve(null);
-    // Nobody waits before it, and nothing is limited: the usual case.
+    // The usual case: no call waits, and nothing is limited.
     if (isReady && isOpen && limits === null && waiters.size === 0 && inFlight < maxConcurrent && clock.monotonic() >= blockedUntil)
       return Promise.resolve(createPass(tokens));
     const { promise, resolve } = Promise.withResolvers<Pass | null>();
@@ -277,7 +277,7 @@ function createLane(
 }
 
 /** How long a call waits before its next attempt. `attempt` counts from 1. */
-export function retryDelay(attempt: number, retryAfterMs: number | null, random: () => number): number {
+export function computeRetryDelay(attempt: number, retryAfterMs: number | null, random: () => number): number {
   return computeDelay(attempt, retryAfterMs, { base: 500, cap: 30_000, random });
 }
 

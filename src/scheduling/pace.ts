@@ -1,5 +1,5 @@
-// Spreads a burst of work over turns of the event loop. Without it, a program that delegates to hundreds of children at once has all of them admitted before
-// the first one sends a request, because promises continue in the order in which they were made. With it, the first children wait for their answers while
+// Spreads a burst of work over turns of the event loop. Promises continue in the order in which they were made. So, without pacing, a program that
+// delegates to hundreds of children at once has all of them admitted before the first one sends a request. With it, the first children wait for their answers while
 // the next ones are admitted, and the process reads its sockets in between.
 //
 //  1. At most `perTurn` calls pass in one turn of the event loop, in the order of the calls.
@@ -7,7 +7,7 @@
 import type { Clock } from '../ports/clock.ts';
 
 export interface Pace {
-  /** Null if the caller may go on at once. */
+  /** Null if the caller may continue at once. */
   pass(): Promise<void> | null;
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Owner, Store } from '../ports/store.ts';
 import { createMemoryBudgets } from './memory/budgets.ts';
 import { appendUnit, createMemoryData, createTreeRecord, ensureJob, isRegistered, type MemoryData, wakeTree } from './memory/data.ts';
-import { eraseTree, weighTrees } from './memory/erase.ts';
+import { eraseTree, weighStoredTrees } from './memory/erase.ts';
 import { createMemoryLimits } from './memory/limits.ts';
 import { createMemoryQueue } from './memory/queue.ts';
 import { countRuns, getRow, readCursor, readFacts, readRuns, readTrail, searchFacts } from './memory/read.ts';
@@ -124,7 +124,7 @@ export function createMemoryStore({ clock, memory = createMemoryData() }: Memory
     },
     async weigh(rootIds) {
       assertOpen();
-      return weighTrees(memory, rootIds);
+      return weighStoredTrees(memory, rootIds);
     },
     async reclaim() {
       assertOpen();

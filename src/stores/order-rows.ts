@@ -11,7 +11,7 @@ export interface OrderRow {
   isConsumed: boolean;
 }
 
-/** The order of a row, or what is wrong with it. */
+/** The order of a row, or why the row is invalid. */
 export function readOrder(
   { id, root, text, tag, isConsumed }: OrderRow,
   authenticator: OrderAuthenticator | undefined,

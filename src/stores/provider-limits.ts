@@ -4,7 +4,7 @@
 //     in while grants are valid stay below the limit. Tokens beyond the estimates are owed and paid first.
 //  2. The slots of all processes are at most `concurrent`. Those of a process that does not renew them come back.
 //  3. A process that has no slot gets the next free one before those that came later.
-//  4. After a refusal nobody calls for the longest time that was reported. Then one process probes.
+//  4. After a refusal no process calls for the longest time that was reported. Then one process probes.
 import type { LimitGrant, LimitNews, LimitRequest } from '../ports/shared-limits.ts';
 
 interface Sharer {

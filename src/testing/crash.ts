@@ -13,8 +13,8 @@ export function addCrashPoints(options: RuntimeOptions, crash: Crash): RuntimeOp
   const { callModel, toolSource } = options;
   return {
     ...options,
-    executorNamed: (name) => {
-      const executor = options.executorNamed(name);
+    findExecutor: (name) => {
+      const executor = options.findExecutor(name);
       return executor && wrapExecutor(executor, crash);
     },
     tools: options.tools.map((tool) => wrapTool(tool, crash)),

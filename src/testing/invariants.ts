@@ -1,9 +1,9 @@
 // Checks the invariants of docs/DESIGN.md on a store after all its runs have ended, whatever was killed in between. It only reads.
 import type { Fact, StoredFact } from '../contract/fact.ts';
 import type { RunRow } from '../contract/run.ts';
-import { foldFacts } from '../kernel/fold.ts';
-import { loadPinned } from '../kernel/history.ts';
-import { stateToRow } from '../kernel/outcome.ts';
+import { loadPinned } from '../kernel/recovery/history.ts';
+import { foldFacts } from '../kernel/state/fold.ts';
+import { stateToRow } from '../kernel/state/outcome.ts';
 import type { Store } from '../ports/store.ts';
 import { createChainCheck } from '../records/chain-check.ts';
 import { replayRun } from '../records/replay.ts';

@@ -5,16 +5,16 @@ import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import { watchFiles } from './files/changed-files.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { explainFileError, failure } from './refusal.ts';
-import { createEnvironment, type Environment, findShell, isBash, shellArguments } from './shell/environment.ts';
+import { createToolFailure, explainFileError } from './refusal.ts';
+import { createEnvironment, findShell, isBash, type ShellEnvironment, shellArguments } from './shell/environment.ts';
 import type { CommandOptions, CommandResult } from './shell/execution/run-command.ts';
-import { atMostBytes, escapeControls } from './text.ts';
+import { escapeControls, refineMaxBytes } from './text.ts';
 
 const Input = z.strictObject({
   command: z
     .string()
     .min(1)
-    .refine(...atMostBytes(100_000))
+    .refine(...refineMaxBytes(100_000))
     .refine((text) => !text.includes('\0'), 'must not contain NUL characters')
     .describe('Command line for bash, run in the workspace.'),
   timeout: z
@@ -30,7 +30,7 @@ type Input = z.infer<typeof Input>;
 
 export interface BashOptions extends CommandOptions {
   /** Commands see only PATH, HOME, LANG, TERM and TMPDIR of it. Defaults to the environment of this process. */
-  env?: Environment;
+  env?: ShellEnvironment;
   /** Variables by which started processes are found again after this process has died. Called for each command. */
   marks?(): Record<string, string>;
   /** Variables that the owner has granted to one agent. */
@@ -76,7 +76,7 @@ export function createBash(options: BashOptions): Tool<Input> {
     async execute(input, { workspace, readable, files, signal, rights }) {
       signal.throwIfAborted();
       const cwd = await realpath(workspace).catch((error: unknown) => ({ error }));
-      if (typeof cwd !== 'string') return failure(explainFileError(cwd.error, workspace));
+      if (typeof cwd !== 'string') return createToolFailure(explainFileError(cwd.error, workspace));
       const env = { ...createEnvironment(options.env ?? process.env, cwd), ...options.secrets?.(rights), ...options.marks?.() };
       const argv = shellArguments(findShell(env.PATH ?? '', cwd), input.command);
       const timeoutMs = input.timeout === undefined ? null : Math.ceil(input.timeout * 1000);
@@ -85,7 +85,7 @@ export function createBash(options: BashOptions): Tool<Input> {
       const { hasWriteTools, runCommand } = await import('./shell/execution/run-command.ts');
       const listChanges = options.sandbox === null || hasWriteTools(rights) ? watchFiles(cwd) : () => [];
       const done = await runCommand({ argv, cwd, env, timeoutMs, signal, rights, readable, files, subjects }, options);
-      if (!done.ok) return failure(done.reason);
+      if (!done.ok) return createToolFailure(done.reason);
       const artifacts = listChanges();
       return { ...renderResult(done, input.timeout), ...(artifacts.length > 0 && { artifacts }) };
     },

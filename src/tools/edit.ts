@@ -17,7 +17,7 @@ import {
   type WriteTarget,
 } from './files/replace-file.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { explainFileError, failure, type Refusal, refuse } from './refusal.ts';
+import { createToolFailure, createToolRefusal, explainFileError, type Refusal } from './refusal.ts';
 import { formatCount } from './text.ts';
 
 const Input = z.strictObject({
@@ -57,16 +57,16 @@ export const edit: Tool<Input> = {
   preview: (input, { workspace }) => previewWrite(input.path, workspace),
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
-    if (input.old === input.new) return failure('old and new are the same text; nothing was changed');
+    if (input.old === input.new) return createToolFailure('old and new are the same text; nothing was changed');
     const opened = await openWriteTarget(workspace, input.path, { create: false, confirm: confirmTarget });
-    if (!opened.ok) return failure(opened.reason);
+    if (!opened.ok) return createToolFailure(opened.reason);
     const { target } = opened;
     await using _ = target.dir.handle;
     try {
       return await applyEdit(target, input, { signal, memo });
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explainFileError(error, target.path));
+      return createToolFailure(explainFileError(error, target.path));
     }
   },
 };
@@ -74,18 +74,18 @@ export const edit: Tool<Input> = {
 async function applyEdit(target: WriteTarget, input: Input, { signal, memo }: { signal: AbortSignal; memo: Memo }): Promise<ToolResult> {
   const { path } = target;
   const found = await readCurrent(target);
-  if (!found.ok) return failure(found.reason);
+  if (!found.ok) return createToolFailure(found.reason);
   const { current } = found;
-  if (current === null) return failure(`${path} does not exist; use write to create a file`);
+  if (current === null) return createToolFailure(`${path} does not exist; use write to create a file`);
   if (current.content === null)
-    return failure(`${path} has ${current.stats.size} bytes; edit changes files of at most ${maxHashedBytes} bytes`);
-  if (isBinary(current.content)) return failure(`${path} is a binary file; edit changes only text files`);
-  if (lastSeenVersion(memo, path) === undefined) return failure(`${path} was not read in this run; read it first`);
-  if (isStale(memo, path, current)) return failure(`${path} ${staleMessage}`);
+    return createToolFailure(`${path} has ${current.stats.size} bytes; edit changes files of at most ${maxHashedBytes} bytes`);
+  if (isBinary(current.content)) return createToolFailure(`${path} is a binary file; edit changes only text files`);
+  if (lastSeenVersion(memo, path) === undefined) return createToolFailure(`${path} was not read in this run; read it first`);
+  if (isStale(memo, path, current)) return createToolFailure(`${path} ${staleMessage}`);
   const changed = substitute(current.content, input);
-  if (!changed.ok) return failure(`${path}: ${changed.reason}`);
+  if (!changed.ok) return createToolFailure(`${path}: ${changed.reason}`);
   const version = await replaceFile(target, { content: changed.content, current, signal });
-  if (version === null) return failure(`${path} ${staleMessage}`);
+  if (version === null) return createToolFailure(`${path} ${staleMessage}`);
   rememberVersion(memo, path, version);
   const { artifacts, diff } = await changeToArtifacts(path, current, changed.content);
   const head = `changed ${path} (${formatCount(changed.count, 'replacement')})`;
@@ -110,12 +110,13 @@ function substitute(content: Buffer, input: Input): SubstituteResult {
   }
   const count = countOccurrences(bytes, old);
   if (count === 0)
-    return refuse(
+    return createToolRefusal(
       marks.test(input.old) ? `${notFound}; a mark such as ⟦U+200B⟧ means one invisible character` : `${notFound}, including indentation`,
     );
-  if (count > 1 && !input.all) return refuse(`old occurs ${count} times; include more of the surrounding text, or set all`);
+  if (count > 1 && !input.all) return createToolRefusal(`old occurs ${count} times; include more of the surrounding text, or set all`);
   const size = bytes.length + count * (now.length - old.length);
-  if (size > maxResultBytes) return refuse(`the result would have ${size} bytes; edit creates files of at most ${maxResultBytes} bytes`);
+  if (size > maxResultBytes)
+    return createToolRefusal(`the result would have ${size} bytes; edit creates files of at most ${maxResultBytes} bytes`);
   return {
     ok: true,
     content: Buffer.from(

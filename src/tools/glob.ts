@@ -7,12 +7,12 @@ import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure } from './refusal.ts';
+import { createToolFailure } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
 import { planGlob } from './search/plan-glob.ts';
 import { filterFiles } from './search/recheck.ts';
 import { exclusionArguments, runRipgrep } from './search/ripgrep.ts';
-import { closedNotice, escapeControls, formatCount } from './text.ts';
+import { describeClosedPaths, escapeControls, formatCount } from './text.ts';
 
 const Input = z.strictObject({
   pattern: z
@@ -55,11 +55,11 @@ export const glob: Tool<Input> = {
   async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const plan = planGlob(input.pattern, input.path ?? '.');
-    if (!plan.ok) return failure(plan.reason);
+    if (!plan.ok) return createToolFailure(plan.reason);
     const located = await locateReadable({ workspace, readable }, plan.start);
-    if (!located.ok) return failure(located.reason);
+    if (!located.ok) return createToolFailure(located.reason);
     const opened = await openDirectory(located.root, located.path, { create: false });
-    if (!opened.ok) return plan.named ? noMatchResult(input.pattern) : failure(opened.reason);
+    if (!opened.ok) return plan.named ? noMatchResult(input.pattern) : createToolFailure(opened.reason);
     await using _ = opened.dir.handle;
     await confirmTarget(openedSubjects(plan.start, workspace, located.prefix + located.path));
     const files = new FirstSorted<string>(shownFiles, (a, b) => (a < b ? -1 : a > b ? 1 : 0));
@@ -75,7 +75,7 @@ export const glob: Tool<Input> = {
     // ripgrep's own globs would override .gitignore, so a second ripgrep filters the names that the first one finds.
     const filter = ['--null-data', '--color=never', '--no-line-number', '--regex-size-limit=10M', '--', plan.regex, '-'];
     const searched = await runRipgrep({ dir: opened.dir, args, filter, signal, onOutput });
-    if (!searched.ok) return failure(searched.reason);
+    if (!searched.ok) return createToolFailure(searched.reason);
     if (files.count + hidden === 0 && searched.complete) return noMatchResult(input.pattern);
     const first = files.toArray();
     const kept = await filterFiles(located.root, first);
@@ -110,6 +110,6 @@ function renderPaths(
   if (!complete) lines.push(`[stopped after a second: ${paths.length} of ${count} files found so far; use a narrower pattern or path]`);
   else if (count > paths.length + dropped) lines.push(`[the first ${paths.length} of ${formatCount(count, 'file')}]`);
   if (dropped > 0) lines.push(`[${formatCount(dropped, 'file')} left out: removed or replaced during the search]`);
-  if (hidden > 0) lines.push(closedNotice(hidden, 'file'));
+  if (hidden > 0) lines.push(describeClosedPaths(hidden, 'file'));
   return { output: lines.join('\n') };
 }

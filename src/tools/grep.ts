@@ -8,7 +8,7 @@ import { isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
 import { isBinary, readStart } from './files/read-file.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure, type Refusal, refuse } from './refusal.ts';
+import { createToolFailure, createToolRefusal, type Refusal } from './refusal.ts';
 import { FirstSorted } from './search/first-sorted.ts';
 import { createMatchParser, type Match } from './search/parse-matches.ts';
 import { filterMatches } from './search/recheck.ts';
@@ -58,9 +58,9 @@ export const grep: Tool<Input> = {
   async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     if ([input.pattern, input.glob ?? ''].some((text) => text.includes('\0')))
-      return failure('pattern and glob must not contain NUL characters');
+      return createToolFailure('pattern and glob must not contain NUL characters');
     const start = await openSearchStart({ workspace, readable }, input.path ?? '.');
-    if (!start.ok) return failure(start.reason);
+    if (!start.ok) return createToolFailure(start.reason);
     await using _ = start.dir.handle;
     const opened = [start.path, start.name].filter((part) => part).join('/');
     await confirmTarget(openedSubjects(input.path ?? '.', workspace, start.prefix + opened));
@@ -76,12 +76,12 @@ export const grep: Tool<Input> = {
     const only = input.glob === undefined ? [] : [`--glob=${input.glob}`];
     const args = [...output, ...bounds, ...only, ...rules, '--', input.pattern, `./${start.name ?? ''}`];
     const searched = await runRipgrep({ dir: start.dir, args, signal, onOutput });
-    if (!searched.ok) return failure(searched.reason);
+    if (!searched.ok) return createToolFailure(searched.reason);
     const matches = takeFitting(found.toArray());
     const kept = (await filterMatches(start.root, matches, maxFile)).map((match) => ({ ...match, path: start.prefix + match.path }));
     signal.throwIfAborted();
     const result = renderMatches({ kept, dropped: matches.length - kept.length, count: found.count }, searched.complete);
-    // Always said, whether or not a closed file matches: the difference would tell what is in it.
+    // Added whether or not a closed file matches: the difference would reveal its content.
     return rights.closedPaths.read.length === 0 ? result : { output: `${result.output}\n[files that rules close are left out]` };
   },
 };
@@ -102,8 +102,8 @@ async function openSearchStart(folders: ReadableFolders, asked: string): Promise
   if (!opened.ok) return opened;
   await using file = opened.file;
   if (opened.stats.size > maxFile)
-    return refuse(`${opened.path} has ${opened.stats.size} bytes; grep searches files of at most ${maxFile} bytes`);
-  if (isBinary(await readStart(file, 8192))) return refuse(`${opened.path} is a binary file; grep searches only text files`);
+    return createToolRefusal(`${opened.path} has ${opened.stats.size} bytes; grep searches files of at most ${maxFile} bytes`);
+  if (isBinary(await readStart(file, 8192))) return createToolRefusal(`${opened.path} is a binary file; grep searches only text files`);
   const { parent, name } = splitParent(opened.path);
   const above = await openDirectory(root, parent, { create: false });
   return above.ok ? { ok: true, root, path: parent, prefix, dir: above.dir, name } : above;

@@ -9,8 +9,8 @@ import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { displayPath, isClosed } from './files/paths.ts';
 import { previewRead } from './files/preview-path.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { describeKind, errorCode, explainFileError, failure } from './refusal.ts';
-import { closedNotice, escapeControls } from './text.ts';
+import { createToolFailure, describeKind, explainFileError, findErrorCode } from './refusal.ts';
+import { describeClosedPaths, escapeControls } from './text.ts';
 
 const Input = z.strictObject({
   path: z.string().max(4096).describe('Directory to list, relative to the workspace; `.` is the workspace itself.'),
@@ -43,9 +43,9 @@ export const list: Tool<Input> = {
   async execute(input, { workspace, readable, signal, confirmTarget, rights }) {
     signal.throwIfAborted();
     const located = await locateReadable({ workspace, readable }, input.path);
-    if (!located.ok) return failure(located.reason);
+    if (!located.ok) return createToolFailure(located.reason);
     const opened = await openDirectory(located.root, located.path, { create: false });
-    if (!opened.ok) return failure(opened.reason);
+    if (!opened.ok) return createToolFailure(opened.reason);
     await using _ = opened.dir.handle;
     const shown = located.prefix + located.path;
     await confirmTarget(openedSubjects(input.path, workspace, shown));
@@ -60,7 +60,7 @@ export const list: Tool<Input> = {
       return { output: [...lines, ...cutNotice(entries)].join('\n') };
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explainFileError(error, shown));
+      return createToolFailure(explainFileError(error, shown));
     }
   },
 };
@@ -97,7 +97,7 @@ async function describeEntry(dir: OpenDirectory, name: string): Promise<string> 
   try {
     stats = await lstat(entryPath(dir, name));
   } catch (error) {
-    return `${label} (${errorCode(error) === 'ENOENT' ? 'gone, or its name is not UTF-8' : errorCode(error)})`;
+    return `${label} (${findErrorCode(error) === 'ENOENT' ? 'gone, or its name is not UTF-8' : findErrorCode(error)})`;
   }
   if (stats.isDirectory()) return `${label}/`;
   if (stats.isFile()) return `${label} (${stats.size} bytes)`;
@@ -107,7 +107,7 @@ async function describeEntry(dir: OpenDirectory, name: string): Promise<string> 
 }
 
 function cutNotice({ names, complete, hidden }: Names): string[] {
-  const closed = hidden === 0 ? [] : [closedNotice(hidden, 'entry')];
+  const closed = hidden === 0 ? [] : [describeClosedPaths(hidden, 'entry')];
   if (names.length <= shownEntries) return closed;
   return [
     complete

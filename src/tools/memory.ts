@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Memories, Memory } from '../ports/notes.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure } from './refusal.ts';
-import { atMostBytes, escapeControls, formatCount, quoteLines } from './text.ts';
+import { createToolFailure } from './refusal.ts';
+import { escapeControls, formatCount, quoteLines, refineMaxBytes } from './text.ts';
 
 const maxTextBytes = 8192;
 const maxMemories = 500;
@@ -24,7 +24,7 @@ const Input = z.strictObject({
     .string()
     .trim()
     .min(1)
-    .refine(...atMostBytes(maxTextBytes))
+    .refine(...refineMaxBytes(maxTextBytes))
     .optional()
     .describe('For add: the text to store. For search: the words to find.'),
 });
@@ -61,14 +61,14 @@ export function createMemory({ memories, clock }: { memories: Memories; clock: C
           if (title === undefined) return missingParameter('title', action);
           return (await memories.remove(workspace, title.toWellFormed()))
             ? { output: `removed ${escapeControls(title)}` }
-            : failure(`title: no note has the title ${escapeControls(title)}`);
+            : createToolFailure(`title: no note has the title ${escapeControls(title)}`);
       }
     },
   };
 }
 
 function missingParameter(parameter: string, action: string): ToolResult {
-  return failure(`${parameter}: required for ${action}`);
+  return createToolFailure(`${parameter}: required for ${action}`);
 }
 
 async function add({ memories, workspace }: { memories: Memories; workspace: string }, given: Memory): Promise<ToolResult> {
@@ -76,7 +76,7 @@ async function add({ memories, workspace }: { memories: Memories; workspace: str
   const known = await memories.list(workspace);
   const again = known.some(({ title }) => title === memory.title);
   if (!again && known.length >= maxMemories) {
-    return failure(
+    return createToolFailure(
       `title: there are already ${known.length} notes, which is the maximum; remove some, or replace a note by using its title`,
     );
   }

@@ -7,7 +7,7 @@ import { openedSubjects, pathSubjects } from './files/path-subjects.ts';
 import { previewRead } from './files/preview-path.ts';
 import { type LinesRead, readLines } from './files/read-lines.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure } from './refusal.ts';
+import { createToolFailure } from './refusal.ts';
 import { formatCount } from './text.ts';
 
 const Input = z.strictObject({
@@ -44,13 +44,13 @@ export const read: Tool<Input> = {
   async execute(input, { workspace, readable, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     const opened = await openReadable({ workspace, readable }, input.path);
-    if (!opened.ok) return failure(opened.reason);
+    if (!opened.ok) return createToolFailure(opened.reason);
     await using file = opened.file;
     await confirmTarget(openedSubjects(input.path, workspace, opened.shown));
     const wanted = { offset: input.offset ?? 1, limit: input.limit ?? defaultLimit, bytes: textBytes, scan: scanBytes, lineChars };
     const version = await hashFile(file);
     const taken = await readLines(file, wanted, signal);
-    if (taken.binary) return failure(`${opened.shown} is a binary file of ${opened.stats.size} bytes; read shows only text`);
+    if (taken.binary) return createToolFailure(`${opened.shown} is a binary file of ${opened.stats.size} bytes; read shows only text`);
     rememberVersion(memo, opened.shown, version);
     return renderLines(taken, wanted.offset, { path: opened.shown, bytes: opened.stats.size });
   },
@@ -59,11 +59,11 @@ export const read: Tool<Input> = {
 function renderLines(taken: LinesRead, offset: number, file: { path: string; bytes: number }): ToolResult {
   if (taken.texts.length === 0) {
     if (taken.end === 'scan')
-      return failure(
+      return createToolFailure(
         `line ${offset} of ${file.path} is past the first ${scanBytes} bytes (${taken.lines} lines), and read goes no further`,
       );
     if (taken.lines === 0) return { output: '[empty file]' };
-    return failure(`${file.path} has ${formatCount(taken.lines, 'line')}; there is no line ${offset}`);
+    return createToolFailure(`${file.path} has ${formatCount(taken.lines, 'line')}; there is no line ${offset}`);
   }
   const numbered = taken.texts.map((text, index) => `${String(offset + index).padStart(6)}\t${text}`);
   return { output: [...numbered, ...rangeNotice(taken, offset, file.bytes)].join('\n') };

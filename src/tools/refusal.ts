@@ -9,12 +9,12 @@ export interface Refusal {
   reason: string;
 }
 
-export function refuse(reason: string): Refusal {
+export function createToolRefusal(reason: string): Refusal {
   return { ok: false, reason };
 }
 
 /** The error result that the model reads. */
-export function failure(reason: string): ToolResult {
+export function createToolFailure(reason: string): ToolResult {
   return { output: reason.toWellFormed(), isError: true };
 }
 
@@ -27,14 +27,14 @@ export function describeKind(stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink'
 }
 
 /** The code of a system error (`ENOENT`); '' if there is none. */
-export function errorCode(error: unknown): string {
+export function findErrorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
 /** A failed file operation in words for the model. */
 export function explainFileError(error: unknown, path: string): string {
   const shown = displayPath(path);
-  switch (errorCode(error)) {
+  switch (findErrorCode(error)) {
     case 'ENOENT':
       return `${shown} does not exist`;
     case 'ENOTDIR':
@@ -47,6 +47,6 @@ export function explainFileError(error: unknown, path: string): string {
     case 'EPERM':
       return `${shown}: permission denied`;
     default:
-      return `${shown}: ${errorCode(error) || String(error)}`;
+      return `${shown}: ${findErrorCode(error) || String(error)}`;
   }
 }

@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { ScratchpadEntry, Scratchpads } from '../ports/notes.ts';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure } from './refusal.ts';
-import { atMostBytes, formatCount, quoteLines } from './text.ts';
+import { createToolFailure } from './refusal.ts';
+import { formatCount, quoteLines, refineMaxBytes } from './text.ts';
 
 const maxTextBytes = 4096;
 const maxEntries = 1000;
@@ -17,7 +17,7 @@ const Input = z.strictObject({
     .string()
     .trim()
     .min(1)
-    .refine(...atMostBytes(maxTextBytes))
+    .refine(...refineMaxBytes(maxTextBytes))
     .optional()
     .describe('For add.'),
 });
@@ -42,8 +42,9 @@ export function createScratchpad({ scratchpads, clock }: { scratchpads: Scratchp
       signal.throwIfAborted();
       const entries = await scratchpads.read(rootId);
       if (action === 'read') return renderEntries(entries, runId);
-      if (text === undefined) return failure('text: required for add');
-      if (entries.length >= maxEntries) return failure(`text: the scratchpad already has ${entries.length} entries, which is the maximum`);
+      if (text === undefined) return createToolFailure('text: required for add');
+      if (entries.length >= maxEntries)
+        return createToolFailure(`text: the scratchpad already has ${entries.length} entries, which is the maximum`);
       await scratchpads.append(rootId, { runId, text: text.toWellFormed(), at: new Date(clock.now()).toISOString() });
       return { output: `added entry ${entries.length + 1}` };
     },

@@ -9,7 +9,7 @@ import { unknownNameMessage } from '../text/suggest.ts';
 import { isClosed } from './files/paths.ts';
 import { readWorkspaceFile } from './files/workspace-reader.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure } from './refusal.ts';
+import { createToolFailure } from './refusal.ts';
 
 export const skillToolName = 'skill';
 
@@ -48,7 +48,7 @@ export function createSkillTool(skills: readonly Skill[]): Tool<Input> | null {
     subjects: ({ name, file }) => toSubjects(byName.get(name) ?? null, name, file ?? mainFile),
     async execute({ name, file }, context) {
       const skill = byName.get(name);
-      if (!skill) return failure(unknownNameMessage('skill', name, [...byName.keys()]));
+      if (!skill) return createToolFailure(unknownNameMessage('skill', name, [...byName.keys()]));
       return loadFile(skill, file ?? mainFile, context);
     },
   };
@@ -62,9 +62,9 @@ function toSubjects(skill: Skill | null, name: string, file: string): Subject[] 
 async function loadFile(skill: Skill, file: string, { workspace, signal, confirmTarget }: ToolContext): Promise<ToolResult> {
   signal.throwIfAborted();
   const folder = await findFolder(skill, workspace);
-  if (folder === null) return failure(`the folder ${skill.folder} of the skill ${skill.name} is not in the files of this run`);
+  if (folder === null) return createToolFailure(`the folder ${skill.folder} of the skill ${skill.name} is not in the files of this run`);
   const read = await readWorkspaceFile(folder.path, file, maxChars);
-  if (!read.ok) return failure(read.reason.replaceAll('the workspace', 'the folder of the skill'));
+  if (!read.ok) return createToolFailure(read.reason.replaceAll('the workspace', 'the folder of the skill'));
   const opened = read.subjects.flatMap((path) => toSubjects({ ...skill, folder: folder.shown }, skill.name, String(path)));
   await confirmTarget(opened);
   const cut = read.truncated ? [`[only the first ${maxChars} characters]`] : [];

@@ -29,11 +29,11 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${count} ${count === 1 ? one : many}`;
 }
 
-export function closedNotice(count: number, one: 'file' | 'entry'): string {
+export function describeClosedPaths(count: number, one: 'file' | 'entry'): string {
   return `[${formatCount(count, one, one === 'file' ? 'files' : 'entries')} left out: closed by a rule]`;
 }
 
 /** Arguments for zod's `refine`: the text has at most so many bytes of UTF-8. */
-export function atMostBytes(bytes: number): [(text: string) => boolean, string] {
+export function refineMaxBytes(bytes: number): [(text: string) => boolean, string] {
   return [(text) => Buffer.byteLength(text) <= bytes, `must be at most ${bytes} bytes`];
 }

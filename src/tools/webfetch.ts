@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Subject } from '../ports/subject.ts';
 import type { Rights, Tool, ToolResult } from '../ports/tool.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure, type Refusal } from './refusal.ts';
+import { createToolFailure, type Refusal } from './refusal.ts';
 import { cleanResultText } from './text.ts';
 import { withDeadline } from './web/deadline.ts';
 import type { FetchedText } from './web/fetch-text.ts';
@@ -102,7 +102,7 @@ function createRedirectCheck(rights: Rights): (url: URL) => string | null {
 
 /** The reason may contain text of the server. */
 function failWebRequest({ reason }: Refusal): ToolResult {
-  return { ...failure(cleanResultText(reason)), taint: ['web'] };
+  return { ...createToolFailure(cleanResultText(reason)), taint: ['web'] };
 }
 
 async function renderPage(fetched: FetchedText, signal: AbortSignal): Promise<ToolResult> {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Tool, ToolResult } from '../ports/tool.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { failure, type Refusal, refuse } from './refusal.ts';
+import { createToolFailure, createToolRefusal, type Refusal } from './refusal.ts';
 import { cleanResultText } from './text.ts';
 import { withDeadline } from './web/deadline.ts';
 
@@ -40,12 +40,12 @@ export function createWebsearch(backend: SearchBackend | null): Tool<Input> {
     maxOutputBytes: 20_000,
     subjects: ({ query }) => [query],
     async execute({ query }, { signal }) {
-      if (backend === null) return failure(unconfigured);
+      if (backend === null) return createToolFailure(unconfigured);
       return withDeadline(timeoutMs, signal, async (within) => {
         const found = await querySearch(backend, query, within);
         return found.ok
           ? renderResults(found.results, query)
-          : { ...failure(`the search failed: ${cleanResultText(found.reason)}`), taint: ['web'] };
+          : { ...createToolFailure(`the search failed: ${cleanResultText(found.reason)}`), taint: ['web'] };
       });
     },
   };
@@ -61,7 +61,7 @@ type SearchResults = { ok: true; results: Result[] } | Refusal;
 
 async function querySearch(backend: SearchBackend, query: string, signal: AbortSignal): Promise<SearchResults> {
   const url = searchUrl(backend, query);
-  if (url === null) return refuse('the configured address of the search engine is not valid');
+  if (url === null) return createToolRefusal('the configured address of the search engine is not valid');
   const key =
     backend.apiKey === undefined
       ? {}
@@ -74,7 +74,7 @@ async function querySearch(backend: SearchBackend, query: string, signal: AbortS
   if (!got.ok) return got;
   const { statusCode = 0 } = got.response;
   const body = await readBody(got.response, maxBytes, signal);
-  if (statusCode !== 200) return refuse(statusProblem(backend, statusCode));
+  if (statusCode !== 200) return createToolRefusal(statusProblem(backend, statusCode));
   if (!body.ok) return body;
   return parseResults(body.bytes.toString('utf8'), backend);
 }
@@ -110,10 +110,10 @@ function parseResults(text: string, { kind }: SearchBackend): SearchResults {
   try {
     answer = JSON.parse(text);
   } catch {
-    return refuse(`the response of ${kind} is not JSON`);
+    return createToolRefusal(`the response of ${kind} is not JSON`);
   }
   const parsed = Answers[kind].safeParse(answer);
-  if (!parsed.success) return refuse(`the response of ${kind} has an unknown format`);
+  if (!parsed.success) return createToolRefusal(`the response of ${kind} has an unknown format`);
   const entries = parsed.data.map((entry) => Entry.safeParse(entry)).flatMap((entry) => (entry.success ? [entry.data] : []));
   const results = entries
     .slice(0, shownResults)

@@ -15,7 +15,7 @@ import {
   toChangedFiles,
 } from './files/replace-file.ts';
 import inputSchemas from './input-schemas.json' with { type: 'json' };
-import { explainFileError, failure } from './refusal.ts';
+import { createToolFailure, explainFileError } from './refusal.ts';
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('File to write, relative to the workspace. Missing directories are created.'),
@@ -44,22 +44,22 @@ export const write: Tool<Input> = {
   async execute(input, { workspace, signal, memo, confirmTarget }) {
     signal.throwIfAborted();
     const opened = await openWriteTarget(workspace, input.path, { create: true, confirm: confirmTarget });
-    if (!opened.ok) return failure(opened.reason);
+    if (!opened.ok) return createToolFailure(opened.reason);
     const { target } = opened;
     await using _ = target.dir.handle;
     try {
       const found = await readCurrent(target);
-      if (!found.ok) return failure(found.reason);
+      if (!found.ok) return createToolFailure(found.reason);
       const { current } = found;
-      if (current !== null && isStale(memo, target.path, current)) return failure(`${target.path} ${staleMessage}`);
+      if (current !== null && isStale(memo, target.path, current)) return createToolFailure(`${target.path} ${staleMessage}`);
       const content = Buffer.from(input.content.toWellFormed());
       const version = await replaceFile(target, { content, current, signal });
-      if (version === null) return failure(`${target.path} ${staleMessage}`);
+      if (version === null) return createToolFailure(`${target.path} ${staleMessage}`);
       rememberVersion(memo, target.path, version);
       return await renderResult(target.path, current, content);
     } catch (error) {
       if (signal.aborted) throw error;
-      return failure(explainFileError(error, target.path));
+      return createToolFailure(explainFileError(error, target.path));
     }
   },
 };

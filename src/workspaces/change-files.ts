@@ -6,7 +6,7 @@ import type { CarryOutOptions, ChangeFiles, PlanRequest } from '../ports/checkou
 import type { Crash } from '../ports/crash.ts';
 import { forEachAtOnce } from './at-once.ts';
 import { createGit, type Env } from './git.ts';
-import { findTemporary, hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
+import { findFileState, findTemporary, hashBytes, readPath, replacePath } from './path-files.ts';
 import { planChanges } from './plan.ts';
 
 /** `root`: the folder for merges; files are there only for a moment. */
@@ -27,7 +27,7 @@ export function createChangeFiles({ env, root, crash = () => {} }: ChangeFilesOp
       const unmade = new Set<string>();
       await forEachAtOnce(changes, async ({ path, after }) => {
         const found = await readPath(workspace, path);
-        if (found.kind === 'other' || !isSameState(stateOf(found), after)) unmade.add(path);
+        if (found.kind === 'other' || !isSameState(findFileState(found), after)) unmade.add(path);
       });
       return changes.map(({ path }) => path).filter((path) => unmade.has(path));
     },
@@ -63,8 +63,8 @@ async function makeChange(workspace: string, { path, before, after }: PathChange
   await findTemporary(workspace, path, { key, remove: true });
   const found = await readPath(workspace, path);
   if (found.kind === 'other') return false;
-  if (isSameState(stateOf(found), after)) return true;
-  if (!isSameState(stateOf(found), before)) return false;
+  if (isSameState(findFileState(found), after)) return true;
+  if (!isSameState(findFileState(found), before)) return false;
   const content = after && (await readContent(after.hash, read));
   const onWritten = () => crash('before workspace.path');
   const isMade = await replacePath(workspace, path, {

@@ -13,8 +13,8 @@ import { type CreateOptions, checkoutFolder, createFromCommit, createFromFolder 
 import { createGit, type Env } from './git.ts';
 import { listLeftovers, removeLeftover } from './leftovers.ts';
 import { readSmall } from './local-repository.ts';
-import { type Owner, readOwner } from './owner.ts';
-import { hashBytes, readPath, replacePath, stateOf } from './path-files.ts';
+import { type FolderOwner, readOwner } from './owner.ts';
+import { findFileState, hashBytes, readPath, replacePath } from './path-files.ts';
 import { collectChanges } from './save.ts';
 import { assertReachable } from './source.ts';
 
@@ -88,7 +88,7 @@ export function createCheckouts(options: CheckoutsOptions): Checkouts {
     return { data: { base: null, commit: null, kind: 'empty', notices: [], path }, objects: [], mounts: [], isKept: true };
   }
 
-  function toPrepared(owner: Owner, source: { repository?: Repository | undefined }, isKept: boolean): PreparedWorkspace {
+  function toPrepared(owner: FolderOwner, source: { repository?: Repository | undefined }, isKept: boolean): PreparedWorkspace {
     const folder = checkoutFolder(root, owner.runId);
     const data: FactData['workspace.prepared'] = {
       base: owner.base,
@@ -171,7 +171,7 @@ async function writeSaved(folder: string, { set, read }: NonNullable<CheckoutReq
       throw new RetinueError('workspace', `the stored content of ${path} is missing or was changed`);
     const found = await readPath(folder, path);
     const content = after && bytes ? { mode: after.mode, content: bytes } : null;
-    const isWritten = await replacePath(folder, path, { before: stateOf(found), after: content });
+    const isWritten = await replacePath(folder, path, { before: findFileState(found), after: content });
     if (!isWritten) throw new RetinueError('workspace', `the saved change of ${path} cannot be written`);
   }
 }

@@ -2,7 +2,7 @@
 // nothing about the bytes of the files, and every file has to be read.
 import { join } from 'node:path';
 import { readSmall } from './local-repository.ts';
-import { printable } from './snapshot.ts';
+import { toPrintable } from './snapshot.ts';
 
 const settings = /^\s*(autocrlf|eol|attributesfile|worktreeconfig)\s*=/im;
 const attributes = /(^|\s)[-!]?(text|eol|crlf|ident|filter|working-tree-encoding)(=|\s|$)/m;
@@ -18,7 +18,7 @@ export async function needsConversion(paths: Iterable<string>, { configuration, 
   if (settings.test(configuration) || attributes.test(withoutComments(configuration))) return true;
   for (const path of paths) {
     if (path !== '.gitattributes' && !path.endsWith('/.gitattributes')) continue;
-    const text = (await readSmall(join(top, printable(path)))) ?? '';
+    const text = (await readSmall(join(top, toPrintable(path)))) ?? '';
     if (attributes.test(withoutComments(text))) return true;
   }
   return false;

@@ -12,9 +12,9 @@ import { copyPlainFolder } from './copy-folder.ts';
 import type { Git, GitOptions } from './git.ts';
 import { readSmall } from './local-repository.ts';
 import { copyIncluded, findPackageFolders, packageFolders } from './mounts.ts';
-import { type Owner, writeOwner } from './owner.ts';
+import { type FolderOwner, writeOwner } from './owner.ts';
 import { copyIndex, writeGitFolder } from './private-git.ts';
-import { isTooLarge, printable, type Snapshot, type SnapshotRequest, splitNul, takeSnapshot } from './snapshot.ts';
+import { isTooLarge, type Snapshot, type SnapshotRequest, splitNul, takeSnapshot, toPrintable } from './snapshot.ts';
 import { type FolderSource, findCommit, findFolderSource } from './source.ts';
 import { clearFlags, forgetTimes, listChangedFiles, listIndexedFiles } from './user-index.ts';
 
@@ -46,7 +46,7 @@ export function checkoutFolder(root: string, runId: string): string {
 const ownPatterns = ['.retinue', '.retinue-files', '.retinue-*.tmp'];
 
 /** A checkout of a commit. Rejects with `workspace`. */
-export async function createFromCommit(repository: Repository, options: CreateOptions): Promise<Owner> {
+export async function createFromCommit(repository: Repository, options: CreateOptions): Promise<FolderOwner> {
   return build(options, async (folder) => {
     const { git, root, runId, signal } = options;
     const gitDir = join(folder, 'git');
@@ -59,7 +59,7 @@ export async function createFromCommit(repository: Repository, options: CreateOp
 }
 
 /** A copy of a folder as it is now. Rejects with `workspace`. */
-export async function createFromFolder(folder: { path: string; isAlone?: boolean }, options: CreateOptions): Promise<Owner> {
+export async function createFromFolder(folder: { path: string; isAlone?: boolean }, options: CreateOptions): Promise<FolderOwner> {
   const source = await findFolderSource(folder, join(options.root, 'checkouts'));
   return build(options, async (folder) => {
     const { git, signal, maxBytes } = options;
@@ -112,9 +112,9 @@ async function snapshotFolder(source: FolderSource, request: SnapshotRequest, { 
 }
 
 /** `isFilled`: the files are there, and the index knows them. */
-type Prepared = Omit<Owner, 'v' | 'runId' | 'rootId'> & { shallow: string | null; isFilled?: boolean };
+type Prepared = Omit<FolderOwner, 'v' | 'runId' | 'rootId'> & { shallow: string | null; isFilled?: boolean };
 
-async function build(options: CreateOptions, fill: (folder: string) => Promise<Prepared>): Promise<Owner> {
+async function build(options: CreateOptions, fill: (folder: string) => Promise<Prepared>): Promise<FolderOwner> {
   const { git, root, runId, rootId, signal } = options;
   const final = checkoutFolder(root, runId);
   const folder = `${final}.${randomBytes(4).toString('hex')}.new`;
@@ -136,7 +136,7 @@ async function build(options: CreateOptions, fill: (folder: string) => Promise<P
     await writeRunRepository(files, { ...prepared, shallow, gitDir: join(final, 'git') }, where.index);
     // Paths in it are those of the final place.
     const notices = [...prepared.notices, ...(await describeSubmodules(files, git, where))];
-    const owner: Owner = { v: 1, runId, rootId, ...prepared, notices };
+    const owner: FolderOwner = { v: 1, runId, rootId, ...prepared, notices };
     await writeOwner(folder, owner);
     await rm(final, { recursive: true, force: true });
     await rename(folder, final);
@@ -153,7 +153,7 @@ async function build(options: CreateOptions, fill: (folder: string) => Promise<P
 async function describeSubmodules(files: string, git: Git, where: GitOptions): Promise<string[]> {
   if ((await readSmall(join(files, '.gitmodules'))) === null) return [];
   const entries = splitNul((await git(['ls-files', '-s', '-z'], where)).out).filter((entry) => entry.startsWith('160000 '));
-  const names = entries.map((entry) => printable(entry.slice(entry.indexOf('\t') + 1)));
+  const names = entries.map((entry) => toPrintable(entry.slice(entry.indexOf('\t') + 1)));
   return names.length === 0 ? [] : [`submodules are empty folders in the copy: ${names.join(', ')}`];
 }
 

@@ -5,11 +5,11 @@
 // G2. Local commands read neither the user's nor the system's configuration and may use no transport. Only a fetch may, for credentials.
 // G3. A command has no terminal, ends with this process, and has a time limit.
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { Crash } from '../ports/crash.ts';
 import { dieWithParent } from '../system/die-with-parent.ts';
+import { isExecutable } from '../system/executable.ts';
 import { killAtExit } from '../system/kill-at-exit.ts';
 import { trySignal } from '../system/signals.ts';
 
@@ -177,13 +177,4 @@ function lastLine(errors: string): string {
   const lines = errors.split('\n').filter((line) => line.trim() !== '');
   const found = lines.find((line) => /^(fatal|error|remote|ssh):/.test(line)) ?? lines.at(-1) ?? '';
   return found.replace(/:\/\/[^/@\s]*@/g, '://').slice(0, 500);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -17,7 +17,7 @@ export interface LocalRepository {
 const maxFileBytes = 16 * 1024 ** 2;
 
 /** The repository that git would find from a folder upwards; null if there is none. Rejects with `workspace` if it is broken. */
-export async function findRepository(folder: string): Promise<LocalRepository | null> {
+export async function findLocalRepository(folder: string): Promise<LocalRepository | null> {
   for (let top = folder; ; top = dirname(top)) {
     const own = join(top, '.git');
     const found = await stat(own).catch(() => null);

@@ -73,7 +73,7 @@ export async function findRemoteCommit(repository: Repository & { url: string },
     }
   }
   if (commit === null) throw new RetinueError('workspace', `${url} has no branch, tag or commit named ${ref ?? fixed ?? 'HEAD'}`);
-  // Keeps the commit if somebody cleans the mirror.
+  // Keeps the commit if the mirror is cleaned.
   await git(['update-ref', `refs/retinue/runs/${runId}`, commit], { gitDir, signal });
   return { commit, objects: [join(gitDir, 'objects')], shallow: null };
 }

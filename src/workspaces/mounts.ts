@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Git } from './git.ts';
 import { readSmall } from './local-repository.ts';
-import { describeHardLinks, hasOtherNames, joinNul, printable, splitNul } from './snapshot.ts';
+import { describeHardLinks, hasOtherNames, joinNul, splitNul, toPrintable } from './snapshot.ts';
 
 export const WorkspaceMountSchema = z.strictObject({ source: z.string(), path: z.string() });
 
@@ -54,7 +54,7 @@ export async function findPackageFolders({
   const listed = await git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--directory', ...scope], options);
   return splitNul(listed.out)
     .filter((path) => path.endsWith('/') && path.startsWith(prefix) && packageFolders.includes(basename(path)))
-    .map(printable)
+    .map(toPrintable)
     .slice(0, maxMounts)
     .map((path) => ({ source: join(top, path), path: path.slice(prefix.length, -1) }));
 }
@@ -74,7 +74,7 @@ export async function copyIncluded(request: IgnoredRequest): Promise<{ included:
   const included: string[] = [];
   const linked: string[] = [];
   let left = 0;
-  for (const path of splitNul(checked.out).map(printable)) {
+  for (const path of splitNul(checked.out).map(toPrintable)) {
     const from = join(top, path);
     const found = await lstat(from).catch(() => null);
     if (!found?.isFile()) continue;

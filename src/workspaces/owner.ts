@@ -6,7 +6,7 @@ import { RunId } from '../contract/ids.ts';
 import { readSmall } from './local-repository.ts';
 import { WorkspaceMountSchema } from './mounts.ts';
 
-const Owner = z.strictObject({
+const FolderOwner = z.strictObject({
   v: z.literal(1),
   runId: RunId,
   rootId: RunId,
@@ -21,19 +21,19 @@ const Owner = z.strictObject({
   notices: z.array(z.string()),
   commit: z.string().nullable(),
 });
-export type Owner = z.infer<typeof Owner>;
+export type FolderOwner = z.infer<typeof FolderOwner>;
 
 /** Null if the folder is not a finished checkout. */
-export async function readOwner(folder: string): Promise<Owner | null> {
+export async function readOwner(folder: string): Promise<FolderOwner | null> {
   const text = await readSmall(join(folder, 'owner.json'));
   try {
-    return text === null ? null : Owner.parse(JSON.parse(text));
+    return text === null ? null : FolderOwner.parse(JSON.parse(text));
   } catch {
     return null;
   }
 }
 
-export async function writeOwner(folder: string, owner: Owner): Promise<void> {
+export async function writeOwner(folder: string, owner: FolderOwner): Promise<void> {
   const draft = join(folder, 'owner.json.new');
   await writeFile(draft, `${JSON.stringify(owner)}\n`, { mode: 0o600, flush: true });
   await rename(draft, join(folder, 'owner.json'));

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { type FileState, isSameState } from '../contract/change-set.ts';
 
 /** A file with its content. `other`: something that is no file and no link, such as a folder. */
-export type FoundFile = { kind: 'file'; state: FileState; content: Buffer } | { kind: 'missing' } | { kind: 'other'; what: string };
+export type PathContent = { kind: 'file'; state: FileState; content: Buffer } | { kind: 'missing' } | { kind: 'other'; what: string };
 
 export interface FileContent {
   mode: FileState['mode'];
@@ -24,14 +24,14 @@ export function hashBytes(content: Uint8Array): string {
 }
 
 /** Rejects with system errors. */
-export async function readPath(root: string, path: string): Promise<FoundFile> {
+export async function readPath(root: string, path: string): Promise<PathContent> {
   const parent = await openParent(root, path, false);
   if (!parent.ok) return parent.found;
   await using _ = parent.handle;
   return await readEntry(parent.at);
 }
 
-async function readEntry(at: string): Promise<FoundFile> {
+async function readEntry(at: string): Promise<PathContent> {
   const stats = await lstat(at).catch(ignoreMissing);
   if (!stats) return { kind: 'missing' };
   if (stats.isSymbolicLink()) return toFound('120000', await readlink(at, 'buffer'));
@@ -43,12 +43,12 @@ async function readEntry(at: string): Promise<FoundFile> {
   return toFound((opened.mode & 0o100) === 0 ? '100644' : '100755', await file.readFile());
 }
 
-function toFound(mode: FileState['mode'], content: Buffer): FoundFile {
+function toFound(mode: FileState['mode'], content: Buffer): PathContent {
   return { kind: 'file', content, state: { mode, hash: hashBytes(content), bytes: content.length } };
 }
 
 /** The state that a change knows of; null if there is no file. */
-export function stateOf(found: FoundFile): FileState | null {
+export function findFileState(found: PathContent): FileState | null {
   return found.kind === 'file' ? found.state : null;
 }
 
@@ -73,7 +73,7 @@ export async function replacePath(root: string, path: string, { before, after, k
   try {
     if (after !== null) await writeNew(temporary, after, await currentMode(at));
     const found = await readEntry(at);
-    if (found.kind === 'other' || !isSameState(stateOf(found), before)) return false;
+    if (found.kind === 'other' || !isSameState(findFileState(found), before)) return false;
     onWritten?.();
     if (after !== null) await rename(temporary, at);
     else if (before !== null) await unlink(at);
@@ -135,7 +135,7 @@ async function removeEmptyFolders(root: string, path: string, most = Number.POSI
   }
 }
 
-type Parent = { ok: true; handle: FileHandle; at: string; created: number } | { ok: false; found: FoundFile };
+type Parent = { ok: true; handle: FileHandle; at: string; created: number } | { ok: false; found: PathContent };
 
 /** Opens the folder of a path. `at`: how the path is reached from there. `created`: how many folders had to be made. */
 async function openParent(root: string, path: string, create: boolean): Promise<Parent> {

@@ -10,7 +10,7 @@ import type { ChangePlan, ChangesOfRun, PathConflict, PlanRequest } from '../por
 import type { StoredBlob } from '../ports/store.ts';
 import { forEachAtOnce } from './at-once.ts';
 import { type MergeFile, type MergeOptions, mergeFiles } from './merge.ts';
-import { type FileContent, type FoundFile, hashBytes, readPath } from './path-files.ts';
+import { type FileContent, hashBytes, type PathContent, readPath } from './path-files.ts';
 
 /** A file with its content; null: no file. */
 type Version = (FileContent & { state: FileState }) | null;
@@ -40,15 +40,15 @@ export async function planChanges(request: PlanRequest, options: Omit<MergeOptio
   return { merged, conflicts, set, steps, blobs: [...blobs.values()] };
 }
 
-async function readFiles({ workspace, changes }: PlanRequest): Promise<Map<string, FoundFile>> {
+async function readFiles({ workspace, changes }: PlanRequest): Promise<Map<string, PathContent>> {
   const paths = [...new Set(changes.flatMap(({ set }) => set.changes.map(({ path }) => path)))].filter((path) => !isReserved(path));
-  const found = new Map<string, FoundFile>();
+  const found = new Map<string, PathContent>();
   await forEachAtOnce(paths, async (path) => void found.set(path, await readPath(workspace, path)));
   return found;
 }
 
 interface Versions {
-  onDisk: ReadonlyMap<string, FoundFile>;
+  onDisk: ReadonlyMap<string, PathContent>;
   original: Map<string, Version>;
   planned: Map<string, Version>;
   /** Why files in a folder cannot be written, as far as that is known; null if they can. */
@@ -103,14 +103,14 @@ type Known = Versions & { deleted: ReadonlySet<string> };
 async function current(path: string, known: Known, { workspace }: PlanRequest): Promise<{ version: Version } | { problem: string }> {
   const { planned, original, onDisk } = known;
   if (planned.has(path)) return { version: planned.get(path) ?? null };
-  const found: FoundFile = onDisk.get(path) ?? { kind: 'missing' };
+  const found: PathContent = onDisk.get(path) ?? { kind: 'missing' };
   if (found.kind === 'other' && !(await isMadeFree(path, known, workspace))) return { problem: describeOther(found) };
   const version = found.kind === 'file' ? toVersion(found.state.mode, found.content) : null;
   original.set(path, version);
   return { version };
 }
 
-function describeOther(found: FoundFile & { kind: 'other' }): string {
+function describeOther(found: PathContent & { kind: 'other' }): string {
   return `is ${found.what}`;
 }
 

@@ -5,9 +5,9 @@ import type { ChangeSet, FileState, PathChange } from '../contract/change-set.ts
 import type { SavedWorkspace } from '../ports/checkouts.ts';
 import type { StoredBlob } from '../ports/store.ts';
 import type { Git } from './git.ts';
-import type { Owner } from './owner.ts';
+import type { FolderOwner } from './owner.ts';
 import { hashBytes } from './path-files.ts';
-import { printable, splitNul, takeSnapshot, toBytes } from './snapshot.ts';
+import { splitNul, takeSnapshot, toBytes, toPrintable } from './snapshot.ts';
 
 export interface SaveOptions {
   git: Git;
@@ -26,7 +26,7 @@ interface RawChange {
 }
 
 /** Changes nothing that the run sees. Rejects with `workspace` if there is too much to store, or with system errors. */
-export async function collectChanges(owner: Owner, { git, folder, maxBytes, signal }: SaveOptions): Promise<SavedWorkspace> {
+export async function collectChanges(owner: FolderOwner, { git, folder, maxBytes, signal }: SaveOptions): Promise<SavedWorkspace> {
   const gitDir = join(folder, 'git');
   const workTree = join(folder, 'files');
   const index = join(gitDir, 'index');
@@ -128,7 +128,7 @@ function parseNumstat(out: Buffer, modes: ReadonlyMap<string, string>): SavedWor
     const [added = '', removed = '', path = ''] = line.split('\t');
     const toNumber = (text: string) => (text === '-' ? null : Number(text));
     const mode = modes.get(path);
-    return { path: printable(path), added: toNumber(added), removed: toNumber(removed), ...(mode !== undefined && { mode }) };
+    return { path: toPrintable(path), added: toNumber(added), removed: toNumber(removed), ...(mode !== undefined && { mode }) };
   });
 }
 
@@ -158,15 +158,15 @@ interface Submodules {
 
 /** `changes`: those of submodules, with paths relative to the workspace. */
 async function findSubmodules(
-  { base, prefix }: Owner,
+  { base, prefix }: FolderOwner,
   changes: RawChange[],
   { git, gitDir, workTree, signal }: FolderDeps,
 ): Promise<Submodules> {
   const entries = splitNul((await git(['ls-tree', '-r', '-z', base], { gitDir, signal })).out).filter((entry) => entry.startsWith(gitlink));
   const paths = entries.map((entry) => entry.slice(entry.indexOf('\t') + 1)).filter((path) => path.startsWith(prefix));
   const filled: string[] = [];
-  for (const path of paths) if (await hasFiles(toBytes(workTree, path))) filled.push(printable(path));
-  return { changed: changes.map(({ path }) => printable(`${prefix}${path}`)).filter((path) => !filled.includes(path)), filled };
+  for (const path of paths) if (await hasFiles(toBytes(workTree, path))) filled.push(toPrintable(path));
+  return { changed: changes.map(({ path }) => toPrintable(`${prefix}${path}`)).filter((path) => !filled.includes(path)), filled };
 }
 
 /** Whether there is a file, or a folder with one in it. */
@@ -186,12 +186,12 @@ function describeSubmodules({ changed, filled }: Submodules, workTree: string): 
 }
 
 /** New files that are ignored, such as by a changed `.gitignore`. Those that were there from the beginning are not counted. */
-async function listIgnored(owner: Owner, { git, ...options }: FolderDeps & { index: string }): Promise<string[]> {
+async function listIgnored(owner: FolderOwner, { git, ...options }: FolderDeps & { index: string }): Promise<string[]> {
   const scope = owner.prefix === '' ? [] : ['--', owner.prefix];
   const listed = await git(['ls-files', '-z', '-o', '-i', '--exclude-standard', '--directory', ...scope], options);
   const mounted = owner.mounts.map(({ path }) => `${owner.prefix}${path}/`);
   return splitNul(listed.out)
-    .map(printable)
+    .map(toPrintable)
     .filter(
       (path) => !mounted.includes(path) && !owner.included.some((each) => each === path || (path.endsWith('/') && each.startsWith(path))),
     );

@@ -108,11 +108,11 @@ async function selectFiles(paths: string[], { workTree, maxBytes, leavesOutHardL
         () => false,
       );
       if (!isReadable) {
-        notices.push(`${printable(path)} cannot be read and was left out`);
+        notices.push(`${toPrintable(path)} cannot be read and was left out`);
         continue;
       }
       if (leavesOutHardLinks && !unchanged?.has(path) && hasOtherNames(found, path)) {
-        linked.push(printable(path));
+        linked.push(toPrintable(path));
         continue;
       }
       if (!unchanged?.has(path)) bytes += found.size;
@@ -157,6 +157,6 @@ export function isTooLarge(error: unknown): boolean {
   return error instanceof RetinueError && error.message.includes(largeMessage);
 }
 
-export function printable(path: string): string {
+export function toPrintable(path: string): string {
   return Buffer.from(path, 'latin1').toString('utf8');
 }

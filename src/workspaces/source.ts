@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { RetinueError } from '../contract/error.ts';
 import type { Repository } from '../contract/repository.ts';
-import { findRepository, type LocalRepository, readSmall, resolveRef } from './local-repository.ts';
+import { findLocalRepository, type LocalRepository, readSmall, resolveRef } from './local-repository.ts';
 import { type FoundCommit, findRemoteCommit, type MirrorRequest } from './mirror.ts';
 import { readOwner } from './owner.ts';
 
@@ -40,7 +40,7 @@ async function openLocal(
 ): Promise<{ folder: string; local: LocalRepository }> {
   const folder = await realpath(path).catch(() => null);
   if (folder === null) throw new RetinueError('workspace', `the repository ${path} does not exist on this machine`, { retryable: true });
-  const local = await findRepository(folder);
+  const local = await findLocalRepository(folder);
   const isHere = local?.top === folder || local?.gitDir === folder;
   if (!local || !isHere) throw new RetinueError('workspace', `${path} is not a git repository; name the folder that has its \`.git\``);
   for (const each of [folder, local.objects])
@@ -81,7 +81,7 @@ export async function findFolderSource(
   if (folder === null) throw new RetinueError('workspace', `the folder ${path} does not exist`);
   const own = isAlone ? null : await findOwnCheckout(folder, checkouts);
   if (own) return own;
-  const repository = await findRepository(folder);
+  const repository = await findLocalRepository(folder);
   if (repository === null || (isAlone && repository.top !== folder))
     return { top: folder, prefix: '', index: null, objects: [], commit: null, shallow: null, ignore: '', configuration: '' };
   const { top, gitDir, commonDir, objects } = repository;

@@ -97,14 +97,14 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
     () => change((lines) => Object.assign(lines[1], { text: `${lines[1].text} ` })),
     /line 2: the blob [0-9a-f]+ was changed/,
   ],
-  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the blob [0-9a-f]+, which facts point to, is missing/],
+  ['a text that is missing', () => change((lines) => void lines.splice(1, 1)), /the text [0-9a-f]+, which events refer to, is missing/],
   ['a text twice', () => change((lines) => void lines.splice(1, 0, lines[1])), /occurs twice/],
   [
     'a text that no fact points to',
     () => change((lines) => void lines.splice(1, 0, { blob: sha256('x'), text: 'x' })),
-    /no fact points to the blob/,
+    /no event refers to the text/,
   ],
-  ['a text after the facts', () => change((lines) => void lines.push(...lines.splice(1, 1))), /must come before the facts/],
+  ['a text after the facts', () => change((lines) => void lines.push(...lines.splice(1, 1))), /must come before the events/],
   [
     'a changed fact',
     () => change((lines) => Object.assign(factOf(lines, 'model.answered').data, { finish: 'other' })),
@@ -112,9 +112,9 @@ const cases: [name: string, file: () => (Line | string)[], why: RegExp][] = [
   ],
   ['a later moment', () => change((lines) => Object.assign(factOf(lines, 'run.ended'), { at: '2030-01-01T00:00:00.000Z' })), /was changed/],
   ['a fact that is missing', () => change((lines) => without(lines, factOf(lines, 'child.created'))), /fact \d+ is missing/],
-  ['a missing last line', () => change((lines) => lines.slice(0, -1)), /the header announces \d+ facts, but there are \d+/],
+  ['a missing last line', () => change((lines) => lines.slice(0, -1)), /the header announces \d+ events, but there are \d+/],
   ['a last line that is cut off', () => [...copy().slice(0, -1), '{"runId":"00'], /line \d+: /],
-  ['a fact twice', () => change((lines) => [...lines, lines.at(-1)]), /line \d+: fact \d+ .*is missing/],
+  ['a fact twice', () => change((lines) => [...lines, lines.at(-1)]), /line \d+: event \d+ .*is missing/],
   ['a child that is missing', () => change((lines) => withoutChild(lines)), /run [0-9a-f]+ is missing|runs, but there are/],
   [
     'a wrong type in the data',
@@ -229,7 +229,7 @@ describe('import', () => {
     const other = rehashed(change((lines) => Object.assign(factOf(lines, 'model.answered').data.content[0], { input: '{}' })));
     await expect(importLines(other)).rejects.toMatchObject({
       code: 'invalid_import',
-      message: expect.stringContaining(`run ${whole[0].rootId} is here already, with other facts`),
+      message: expect.stringContaining(`run ${whole[0].rootId} is here already, with other events`),
     });
     // The child of a tree that is here, under another root.
     const [root, child] = [whole[0].rootId, factOf(whole, 'child.created').data.childId];

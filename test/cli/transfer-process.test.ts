@@ -96,7 +96,7 @@ describe('export and import', () => {
     // It went on here: the earlier state of it is other facts now.
     expect(await to.run('import', file(from))).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is here already, with other facts'),
+      err: expect.stringContaining('is here already, with other events'),
     });
   });
 

@@ -1,7 +1,7 @@
 // Runs the tools of a dialect with a parent model: real kernel, scripted models.
 import type { FactOf, FactType } from '../../src/contract/fact.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
-import { dialectToolNames } from '../../src/kernel/dialect-tools.ts';
+import { dialectToolNames } from '../../src/kernel/delegation/dialect-tools.ts';
 import type { Dialect } from '../../src/ports/dialect.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMemoryNotes, type Notes } from '../../src/stores/notes-memory.ts';

@@ -1,7 +1,7 @@
 // Ralph's tests with a parent model: real kernel, scripted models. Its processes are tested with their host.
 import { expect, it } from 'vitest';
 import { ralph } from '../../src/dialects/ralph.ts';
-import { useDialectTool } from '../../src/kernel/dialect-tools.ts';
+import { useDialectTool } from '../../src/kernel/delegation/dialect-tools.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { systemIds } from '../../src/system/clock.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';

@@ -170,8 +170,8 @@ describe('failure injection: a failure of the host becomes a structured error', 
     ['child ends without an outcome', new RetinueError('no_result', 'it exited with 0'), 'no_result: it exited with 0'],
   ])('%s', async (_, error, told) => {
     const dialect = { ...rx(), setup: { ...rx().setup, host: 'process' as const } };
-    const executorNamed = (name: string) => (name === 'process' ? broken(error) : inlineExecutor);
-    const { results } = await playScript(dialect, [root(createCalls(ask('look')), { text: 'ok' })], { options: { executorNamed } });
+    const findExecutor = (name: string) => (name === 'process' ? broken(error) : inlineExecutor);
+    const { results } = await playScript(dialect, [root(createCalls(ask('look')), { text: 'ok' })], { options: { findExecutor } });
     expect(parseResult(results[0])).toMatchObject({ success: false, summary: '', artifacts: [], error: told });
   });
 });

@@ -52,7 +52,7 @@ describe('the model gate', () => {
       script: useModel,
       answer: [bash('echo hi'), say('Done.')],
       rulesets: withRules('ask bash'),
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     });
     const run = await world.runtime.start({ task: 'go', agent: 'fake' });
     await expect.poll(() => world.types(run.id)).toContain('approval.asked');

@@ -75,7 +75,7 @@ describe('an external agent over ACP', () => {
     await using world = await createExternalWorld({
       script: { turns: [[{ call }, { say: 'Done.' }]] },
       rulesets: withRules('ask bash'),
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     });
     world.runtime.listen((event) => {
       if (event.type !== 'approval.asked') return;

@@ -179,7 +179,7 @@ describe('a run in a process of its own', () => {
 function askingWorld() {
   const steps = [{ calls: [call('write', { path: 'a.txt', content: 'one' })] }, { text: 'done' }];
   const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: [parseRule('ask write')] };
-  return processWorld({ script: { runs: [{ steps }] }, options: { questions: { attended: () => true } }, narrowing: [narrowing] });
+  return processWorld({ script: { runs: [{ steps }] }, options: { questions: { canAnswer: () => true } }, narrowing: [narrowing] });
 }
 
 it('a call that was approved is executed', async () => {
@@ -226,7 +226,7 @@ describe.each(['inline', 'process'] as const)('with tools in %s, the supervisor 
   async function swapped(rules: string[]): Promise<{ world: World; outcome: Outcome; finished: FactOf<'tool.finished'> }> {
     const steps = [{ calls: [call('write', { path: 'notes/a.txt', content: 'mine' })] }, { text: 'done' }];
     const narrowing = { kind: 'narrowing' as const, owner: 'the user', rules: ['ask write', ...rules].map(parseRule) };
-    const made = { script: { runs: [{ steps }] }, options: { questions: { attended: () => true } }, narrowing: [narrowing] };
+    const made = { script: { runs: [{ steps }] }, options: { questions: { canAnswer: () => true } }, narrowing: [narrowing] };
     const world = await (host === 'process' ? processWorld(made) : processWorld({ ...made, executor: inlineExecutor }));
     mkdirSync(join(world.workspace, 'notes'));
     mkdirSync(join(world.workspace, 'secret'));

@@ -46,7 +46,7 @@ function asking(steps: object[] | object, { push }: { push: AnyTool }, more: Wor
     tools: [push],
     rulesets: rules(),
     ...rest,
-    options: { questions: { attended: () => true }, ...options },
+    options: { questions: { canAnswer: () => true }, ...options },
   };
 }
 
@@ -100,7 +100,7 @@ describe('a call that needs approval', () => {
     const options = asking(
       [{ calls: [call('main')] }, { text: 'ok' }],
       { push },
-      { clock, options: { questions: { attended: () => true, timeoutMs: 60_000 } } },
+      { clock, options: { questions: { canAnswer: () => true, timeoutMs: 60_000 } } },
     );
     await using world = await createWorld(options);
     const run = await start(world);
@@ -325,7 +325,7 @@ describe('rules that come with a message', () => {
     await using second = await createWorld({ ...next, options: { ids: systemIds } });
     const resumed = await second.runtime.resume(run.id, 'a test');
     if (resumed.ok) await resumed.handles[0]?.outcome;
-    const { createFollowUpBrief, loadState } = await import('../../src/kernel/history.ts');
+    const { createFollowUpBrief, loadState } = await import('../../src/kernel/recovery/history.ts');
     await (await second.runtime.start(createFollowUpBrief(await loadState(run.id, store), 'again'))).outcome;
     expect(made).toEqual([]);
     expect(results(second).map(({ status }) => status)).toEqual(['denied', 'denied']);
@@ -405,7 +405,7 @@ describe('timing of a question', () => {
   it('an answer after its expiry allows nothing, also for the second question of a model answer', async () => {
     const clock = createHandClock();
     const { push, made } = pusher();
-    const questionsFor = { questions: { attended: () => true, timeoutMs: 60_000 } };
+    const questionsFor = { questions: { canAnswer: () => true, timeoutMs: 60_000 } };
     await using world = await createWorld(
       asking([{ calls: [call('a'), call('b')] }, { text: 'ok' }], { push }, { clock, options: questionsFor }),
     );
@@ -447,7 +447,7 @@ describe('timing of a question', () => {
       return { output: 'ok' };
     });
     const runs = [{ times: 'any', steps: [{ calls: [{ tool: 'push', args: {} }] }, { text: 'ok' }] }];
-    const options = { questions: { attended: () => true }, slots: 1 };
+    const options = { questions: { canAnswer: () => true }, slots: 1 };
     await using world = await createWorld(asking({ runs }, { push: busy }, { options }));
     const all = await Promise.all(['1', '2', '3', '4'].map((task) => start(world, task)));
     await asked(world, 4);
@@ -459,7 +459,7 @@ describe('timing of a question', () => {
 
 describe('a follow-up of a child', () => {
   it('keeps every deny that applied to it, each ruleset separately', async () => {
-    const { followUpAsRoot } = await import('../../src/records/fork.ts');
+    const { createRootFollowUp } = await import('../../src/records/fork.ts');
     const { push, made } = pusher();
     const runs = [
       { when: { task: 'x' }, steps: [{ calls: [delegate('y')] }, { text: 'ok' }] },
@@ -476,7 +476,7 @@ describe('a follow-up of a child', () => {
       scriptClock.open();
       await run.outcome;
       const child = world.facts.find((fact) => fact.type === 'child.created') as FactOf<'child.created'>;
-      const brief = await followUpAsRoot(child.data.childId, { task: 'again' }, world.store);
+      const brief = await createRootFollowUp(child.data.childId, { task: 'again' }, world.store);
       await (await world.runtime.start(brief)).outcome;
       expect(made, denied.join()).toEqual([]);
     }

@@ -21,7 +21,7 @@ describe('a client with many ended children', () => {
     expect(client.delegation.children().length).toBeLessThanOrEqual(256);
     const [first] = ids as [string];
     expect(client.delegation.view(first)).toBeNull();
-    expect((await client.delegation.recall(first))?.outcome?.summary).toBe('x'.repeat(4000));
+    expect((await client.delegation.viewEarlier(first))?.outcome?.summary).toBe('x'.repeat(4000));
     expect((await client.delegation.read(first, 'summary', { offset: 0, limit: 10 }))?.text).toBe('xxxxxxxxxx');
     await client.close();
   });

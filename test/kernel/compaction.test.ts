@@ -82,7 +82,7 @@ describe('a run that is longer than its window', () => {
     const { world } = await readerWorld();
     await using _ = world;
     const { id } = await runToEnd(world);
-    const { loadState } = await import('../../src/kernel/history.ts');
+    const { loadState } = await import('../../src/kernel/recovery/history.ts');
     const state = await loadState(id, world.store);
     expect([...state.taint]).toContain('untrusted-file');
     for (const { data } of factsOf(world.facts, 'context.compacted')) expect(data.taint).toContain('untrusted-file');

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Fact, FactOf, FactType } from '../../src/contract/fact.ts';
-import { foldFacts } from '../../src/kernel/fold.ts';
 import { genesisHash } from '../../src/kernel/journal.ts';
-import { stateToOutcome, stateToRow } from '../../src/kernel/outcome.ts';
+import { foldFacts } from '../../src/kernel/state/fold.ts';
+import { stateToOutcome, stateToRow } from '../../src/kernel/state/outcome.ts';
 import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -409,7 +409,7 @@ describe('invariants', () => {
       const again = stateToOutcome(
         state,
         { status, code: error?.code ?? null, message: error?.message ?? '', retryable: error?.retryable ?? false, durationMs },
-        ended.at,
+        { endedAt: ended.at },
       );
       expect(canonical(again)).toBe(canonical(ended.data.outcome));
     }

@@ -62,7 +62,7 @@ describe('a call whose arguments hold a secret of the environment', () => {
       env,
       script: script(write(compose, `${secret}.yml`)),
       rulesets: asks('ask write'),
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     });
     const run = await world.runtime.start({ task: 'x' });
     await expect.poll(() => facts(world, 'approval.asked').length).toBe(1);
@@ -77,7 +77,7 @@ describe('a call whose arguments hold a secret of the environment', () => {
 
   it('is not made after its process has died: the model is told to make it again', async () => {
     const store = createMemoryStore();
-    const questions = { attended: () => true };
+    const questions = { canAnswer: () => true };
     const first = await createWorld({
       env,
       store: { ...store, close: async () => {} },

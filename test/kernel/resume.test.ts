@@ -299,7 +299,7 @@ describe('a run that was paused', () => {
       script: { runs: [{ steps: [{ calls }, { expect: { prompt: 'not known whether' }, text: 'end' }] }] },
       ...{ agents: [anyAgent], tools, store },
       rulesets: [{ ...builtIn, rules: [...builtIn.rules, parseRule('ask quick')] }],
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     };
     const first = await createWorld(options);
     const run = await first.runtime.start({ task: 'x', agent: 'any' });
@@ -408,7 +408,7 @@ describe('a tree that ends every process that drives it', () => {
       script: { runs: [{ times: 'any', steps: [{ calls: [call('quick')] }, { text: 'done' }] }] },
       ...{ agents: [anyAgent], tools: [quick.tool], excuses: lostExcuse },
       rulesets: [{ ...builtIn, rules: [...builtIn.rules, parseRule('ask quick')] }],
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     };
     const first = await createWorld({ ...options, store });
     const { id, outcome } = await first.runtime.start({ task: 'x', agent: 'any' });

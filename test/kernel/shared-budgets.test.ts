@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BudgetDefinition } from '../../src/contract/budget.ts';
 import type { Fact, FactOf, FactType } from '../../src/contract/fact.ts';
-import { settleAbandonedDraws } from '../../src/kernel/shared-budgets.ts';
+import { settleAbandonedDraws } from '../../src/kernel/admission/shared-budgets.ts';
 import { replayTree } from '../../src/records/verify.ts';
 import { createMemoryData } from '../../src/stores/memory/data.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';

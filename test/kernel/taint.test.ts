@@ -1,7 +1,7 @@
 // Untrusted sources are recorded with a result and passed up with a child's report.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { loadState } from '../../src/kernel/history.ts';
+import { loadState } from '../../src/kernel/recovery/history.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
 import { createWorld } from '../support/world.ts';
 

@@ -61,7 +61,7 @@ describe('a call', () => {
       files: { 'a.txt': 'a', 'b.txt': 'b' },
       agents: [anyAgent],
       rulesets: rules('ask write'),
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
       script: {
         runs: [
           { when: { agent: 'any' }, steps: [{ calls: [{ tool: 'write', args: { path: 'link.txt', content: 'new' } }] }, { text: 'done' }] },
@@ -89,7 +89,7 @@ describe('a call', () => {
       agents: [anyAgent],
       tools: [linker(() => workspace)],
       rulesets: rules('ask write'),
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
       script: {
         runs: [{ when: { agent: 'any' }, steps: [{ calls: [change] }, { calls: [swap, change] }, { calls: [change] }, { text: 'done' }] }],
       },

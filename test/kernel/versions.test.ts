@@ -48,7 +48,7 @@ async function wrapUpPrompt(loop: number): Promise<string> {
     const resumed = await second.runtime.resume(runId, 'a test');
     if (!resumed.ok) throw new Error('not resumed');
     expect(await resumed.handles[0]?.outcome).toMatchObject({ status: 'exhausted', summary: 'the end' });
-    const { loadState } = await import('../../src/kernel/history.ts');
+    const { loadState } = await import('../../src/kernel/recovery/history.ts');
     const last = (await loadState(runId, store)).conversation.entries.findLast((entry) => entry.kind === 'user');
     prompt = last?.kind === 'user' ? last.text : '';
   }

@@ -201,7 +201,7 @@ describe('answers and what ends runs', () => {
     await using world = await createHttpWorld({
       script: grep,
       rulesets: rulesets as never,
-      options: { questions: { attended: () => true, timeoutMs: 60_000 } },
+      options: { questions: { canAnswer: () => true, timeoutMs: 60_000 } },
     });
     const client = new Client({ name: 'asks', version: '1' }, { capabilities: { elicitation: {} } });
     const asked = Promise.withResolvers<string | number>();
@@ -359,7 +359,7 @@ describe('calls', () => {
     await using world = await createHttpWorld({
       script: grep,
       rulesets: rulesets as never,
-      options: { questions: { attended: () => true, timeoutMs: 60_000 } },
+      options: { questions: { canAnswer: () => true, timeoutMs: 60_000 } },
     });
     const asked: string[] = [];
     const client = new Client({ name: 'asks', version: '1' }, { capabilities: { elicitation: {} } });

@@ -16,7 +16,7 @@ function createRace({ followUpRefusal, isInterrupted = false }: { followUpRefusa
   let outcome: object | null = null;
   const own = {
     ...emptyDelegation,
-    recall: async () => ({ row: { runId: id }, outcome, taint: [] }) as unknown as ChildView,
+    viewEarlier: async () => ({ row: { runId: id }, outcome, taint: [] }) as unknown as ChildView,
     message: async (_: string, text: string): Promise<DelegationStart> => {
       started.push(text);
       return { ok: true, runId: followUp };

@@ -10,7 +10,7 @@ import type { Outcome } from '../../src/contract/outcome.ts';
 import { native } from '../../src/dialects/native.ts';
 import { createModels } from '../../src/models/models.ts';
 import { readConversation } from '../../src/models/offline/conversation.ts';
-import { nextStep } from '../../src/models/offline/next-step.ts';
+import { planNextStep } from '../../src/models/offline/next-step.ts';
 import { createOfflineModels } from '../../src/models/offline.ts';
 import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -102,7 +102,7 @@ export function converse(
   const made: { tool: string; input: object }[] = [];
   let most = 0;
   for (let turns = 1; ; turns++) {
-    const { text, calls } = nextStep(readConversation(options, model));
+    const { text, calls } = planNextStep(readConversation(options, model));
     if (calls.length === 0) return { text, turns, calls: made, most };
     if (turns > 20) throw new Error('the survey did not end');
     made.push(...calls);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Ruleset } from '../../src/contract/grant.ts';
 import { sandboxOwner } from '../../src/ports/sandbox.ts';
-import { builtInRuleset, capabilities, decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
+import { builtInRuleset, capabilities, createToolRuleset, decideCall, parseRule } from '../../src/rules/policy.ts';
 
 const owner = (...rules: string[]): Ruleset => {
   const builtIn = builtInRuleset([], []);
@@ -22,15 +22,15 @@ describe.each(capabilities)('%s', (name) => {
   });
 
   it('is neither removed nor granted by a list of tools', () => {
-    const list = toolRuleset('the brief', ['read', 'bash'], ['edit']) as Ruleset;
+    const list = createToolRuleset('the brief', ['read', 'bash'], ['edit']) as Ruleset;
     expect(action([owner(`allow ${name}`), list], name)).toBe('allow');
     expect(action([owner(), list], name)).toBe('deny');
-    expect(action([owner(), toolRuleset('the brief', ['bash', name], []) as Ruleset], name)).toBe('deny');
+    expect(action([owner(), createToolRuleset('the brief', ['bash', name], []) as Ruleset], name)).toBe('deny');
   });
 
   it('can be removed by a narrowing ruleset, but granted only by the owner', () => {
     expect(action([owner(`allow ${name}`), narrowing(`deny ${name}`)], name)).toBe('deny');
-    expect(action([owner(`allow ${name}`), toolRuleset('the brief', undefined, [name]) as Ruleset], name)).toBe('deny');
+    expect(action([owner(`allow ${name}`), createToolRuleset('the brief', undefined, [name]) as Ruleset], name)).toBe('deny');
     expect(action([owner(), narrowing(`allow ${name}`)], name)).toBe('deny');
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Rule, Ruleset } from '../../src/contract/grant.ts';
 import type { Subject } from '../../src/ports/subject.ts';
-import { decideCall, formatRule, offeredTools, parseRule, ruleMatches, toolRuleset } from '../../src/rules/policy.ts';
+import { createToolRuleset, decideCall, filterOfferedTools, formatRule, parseRule, ruleMatches } from '../../src/rules/policy.ts';
 
 // Few letters, so that rules match calls often.
 const toolName = fc.constantFrom('read', 'write', 'bash', 'mcp__a', 'mcp__b');
@@ -16,7 +16,7 @@ const ruleset = (kind: Ruleset['kind']): fc.Arbitrary<Ruleset> =>
   fc.record({ kind: fc.constant(kind), owner: fc.constantFrom('x', 'y'), rules: fc.array(rule, { maxLength: 4 }) });
 const toolList = fc
   .tuple(fc.option(fc.array(toolName, { maxLength: 3 }), { nil: undefined }), fc.array(toolName, { maxLength: 2 }))
-  .map(([allow, deny]) => toolRuleset('list', allow, deny))
+  .map(([allow, deny]) => createToolRuleset('list', allow, deny))
   .filter((made) => made !== null);
 const narrowing = fc.oneof({ weight: 3, arbitrary: ruleset('narrowing') }, { weight: 1, arbitrary: toolList });
 const call = fc.record({ tool: toolName, subjects: fc.array(text, { maxLength: 2 }) });
@@ -165,7 +165,7 @@ describe('rights', () => {
     fc.assert(
       fc.property(fc.array(ruleset('owner'), { maxLength: 2 }), fc.array(narrowing, { maxLength: 3 }), call, (root, others, one) => {
         const rulesets = [...root, ...others];
-        if (offeredTools(rulesets, [one.tool]).length > 0) return;
+        if (filterOfferedTools(rulesets, [one.tool]).length > 0) return;
         hidden++;
         expect(decideCall(rulesets, one).action).toBe('deny');
       }),

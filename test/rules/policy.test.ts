@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
-import { builtInRuleset, decideCall, formatRule, offeredTools, parseRule, ruleMatches, toolRuleset } from '../../src/rules/policy.ts';
+import {
+  builtInRuleset,
+  createToolRuleset,
+  decideCall,
+  filterOfferedTools,
+  formatRule,
+  parseRule,
+  ruleMatches,
+} from '../../src/rules/policy.ts';
 import { nearestName, unknownNameMessage } from '../../src/text/suggest.ts';
 
 const set = (kind: Ruleset['kind'], owner: string, ...rules: string[]): Ruleset => ({ kind, owner, rules: rules.map(parseRule) });
@@ -131,24 +139,24 @@ describe('deciding', () => {
 describe('lists of tools', () => {
   const owner = set('owner', 'o', 'allow *');
   const offers = (allow: string[] | undefined, deny: string[] = []) =>
-    offeredTools([owner, ...[toolRuleset('agent', allow, deny)].filter((one) => one !== null)], ['read', 'write', 'bash']);
+    filterOfferedTools([owner, ...[createToolRuleset('agent', allow, deny)].filter((one) => one !== null)], ['read', 'write', 'bash']);
 
   test('absent means all, empty means none, deny beats allow', () => {
-    expect(toolRuleset('agent', undefined, [])).toBeNull();
+    expect(createToolRuleset('agent', undefined, [])).toBeNull();
     expect(offers(undefined)).toEqual(['read', 'write', 'bash']);
     expect(offers([])).toEqual([]);
     expect(offers(undefined, ['bash'])).toEqual(['read', 'write']);
     expect(offers(['read', 'bash'], ['bash'])).toEqual(['read']);
-    expect(toolRuleset('agent', ['read'], ['bash'])?.rules.map(formatRule)).toEqual(['deny *', 'allow read', 'deny bash']);
+    expect(createToolRuleset('agent', ['read'], ['bash'])?.rules.map(formatRule)).toEqual(['deny *', 'allow read', 'deny bash']);
   });
 
   test('invariant 5: a tool with any allowed call is offered', () => {
     const tools = ['read', 'write', 'bash'];
-    expect(offeredTools([owner, set('narrowing', 'a', 'deny bash', 'allow bash:git *')], tools)).toEqual(tools);
-    expect(offeredTools([owner, set('narrowing', 'a', 'deny bash:rm *')], tools)).toEqual(tools);
-    expect(offeredTools([owner, set('narrowing', 'a', 'allow bash', 'deny *', 'deny read:x')], tools)).toEqual([]);
-    expect(offeredTools([set('owner', 'o', 'allow read', 'ask bash')], tools)).toEqual(['read', 'bash']);
-    expect(offeredTools([set('narrowing', 'a', 'allow *')], tools)).toEqual([]);
+    expect(filterOfferedTools([owner, set('narrowing', 'a', 'deny bash', 'allow bash:git *')], tools)).toEqual(tools);
+    expect(filterOfferedTools([owner, set('narrowing', 'a', 'deny bash:rm *')], tools)).toEqual(tools);
+    expect(filterOfferedTools([owner, set('narrowing', 'a', 'allow bash', 'deny *', 'deny read:x')], tools)).toEqual([]);
+    expect(filterOfferedTools([set('owner', 'o', 'allow read', 'ask bash')], tools)).toEqual(['read', 'bash']);
+    expect(filterOfferedTools([set('narrowing', 'a', 'allow *')], tools)).toEqual([]);
   });
 });
 

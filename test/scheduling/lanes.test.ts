@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createDeadlines } from '../../src/scheduling/deadlines.ts';
-import { createLanes, type Pass, retryDelay } from '../../src/scheduling/lanes.ts';
+import { computeRetryDelay, createLanes, type Pass } from '../../src/scheduling/lanes.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 
 const ok = { kind: 'ok' } as const;
@@ -246,12 +246,12 @@ describe('lanes', () => {
 describe('the retry delay of a call', () => {
   test('doubles from 500 ms up to 30 s, or is Retry-After if that is longer', () => {
     const middle = () => 0.5;
-    expect([1, 2, 3, 6, 7, 8, 2_000].map((attempt) => retryDelay(attempt, null, middle))).toEqual([
+    expect([1, 2, 3, 6, 7, 8, 2_000].map((attempt) => computeRetryDelay(attempt, null, middle))).toEqual([
       500, 1_000, 2_000, 16_000, 30_000, 30_000, 30_000,
     ]);
-    expect(retryDelay(1, 1_234, () => 0)).toBe(1_234);
-    expect(retryDelay(3, 0, middle)).toBe(2_000);
-    for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) expect(retryDelay(1, nonsense, middle)).toBe(500);
+    expect(computeRetryDelay(1, 1_234, () => 0)).toBe(1_234);
+    expect(computeRetryDelay(3, 0, middle)).toBe(2_000);
+    for (const nonsense of [Number.NaN, -1, Number.POSITIVE_INFINITY]) expect(computeRetryDelay(1, nonsense, middle)).toBe(500);
   });
 
   test('is always valid for a timer', () => {
@@ -261,7 +261,7 @@ describe('the retry delay of a call', () => {
         fc.option(fc.double()),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         (attempt, wish, random) => {
-          const ms = retryDelay(attempt, wish, () => random);
+          const ms = computeRetryDelay(attempt, wish, () => random);
           expect(Number.isInteger(ms) && ms >= 0 && ms <= 2_147_483_647).toBe(true);
           if (wish !== null && wish >= 0 && wish < 2_147_483_647) expect(ms).toBeGreaterThanOrEqual(wish);
         },

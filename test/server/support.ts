@@ -40,7 +40,7 @@ export interface TestServer extends AsyncDisposable {
 
 export async function createTestServer(given: WorldOptions & { listen?: Partial<ListenOptions> } = {}): Promise<TestServer> {
   const { listen: listenOptions, ...worldOptions } = given;
-  const questions = { attended: () => true, timeoutMs: 600_000 };
+  const questions = { canAnswer: () => true, timeoutMs: 600_000 };
   const world = await createWorld({ ...worldOptions, options: { questions, ...worldOptions.options } });
   const api = createApi({
     ...{ store: world.store, clock: systemClock, ids: systemIds, catalog: createCatalog(builtInAgents), dialect: native },

@@ -3,7 +3,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ContentPart } from '../../src/contract/content.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
-import { unknownEffectText } from '../../src/kernel/judge.ts';
+import { unknownEffectText } from '../../src/kernel/tool-calls/judge.ts';
 import type { Random } from './random.ts';
 
 export type Call = { tool: string; args: object };

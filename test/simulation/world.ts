@@ -109,7 +109,7 @@ export function createOptions(
     dialect: { ...native, setup: { ...native.setup, endsWithClient, host: plan.hosts.delegated } },
     // A root in a process has all its descendants in processes; otherwise the dialect decides for them.
     host: plan.hosts.top === 'process' ? 'process' : undefined,
-    executorNamed: (name) => executors[name as HostName] ?? null,
+    findExecutor: (name) => executors[name as HostName] ?? null,
     workspaces: {
       read: async () => ({ ok: false, reason: 'does not exist' }),
       describe: async () => ({ platform: 'linux', git: null }),

@@ -103,7 +103,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
     catalog: createCatalog([...builtInAgents, ...(given.agents ?? [])]),
     tools: [...builtInTools, ...own],
     dialect: native,
-    executorNamed: (name) => (name === given.executor?.name ? given.executor : name === 'inline' ? inlineExecutor : null),
+    findExecutor: (name) => (name === given.executor?.name ? given.executor : name === 'inline' ? inlineExecutor : null),
     host: given.executor?.name,
     workspaces: given.clock ? memoryFiles(given.files ?? {}) : createWorkspaceReader({ sandbox: null }),
     memories: given.memories ?? createMemoryNotes().memories,

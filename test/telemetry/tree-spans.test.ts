@@ -152,7 +152,7 @@ describe('spans', () => {
       files: { 'a.txt': 'text' },
       script: { runs: [{ steps: [{ calls: [{ tool: 'write', args: { path: 'b.txt', content: 'x' } }] }, { text: 'done' }] }] },
       rulesets: [{ kind: 'owner', owner: 'test', rules: [{ action: 'ask', tool: 'write', pattern: null }] }],
-      options: { questions: { attended: () => true } },
+      options: { questions: { canAnswer: () => true } },
     });
     const asked = Promise.withResolvers<Fact & { type: 'approval.asked' }>();
     world.runtime.listen((event) => {

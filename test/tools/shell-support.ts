@@ -1,6 +1,6 @@
 import { isRetinueError } from '../../src/contract/error.ts';
 import type { RuleAction, Ruleset } from '../../src/contract/grant.ts';
-import { decideCall, parseRule, toolRuleset } from '../../src/rules/policy.ts';
+import { createToolRuleset, decideCall, parseRule } from '../../src/rules/policy.ts';
 import { type ShellOptions, shellSubjects } from '../../src/tools/shell/analysis/shell-subjects.ts';
 
 export function ownerRules(...rules: string[]): Ruleset[] {
@@ -8,7 +8,7 @@ export function ownerRules(...rules: string[]): Ruleset[] {
 }
 
 export function narrowedTo(...tools: string[]): Ruleset {
-  return toolRuleset('agent', tools, []) as Ruleset;
+  return createToolRuleset('agent', tools, []) as Ruleset;
 }
 
 /** Decides like the kernel: a command that cannot be analysed is denied whatever the rules. */

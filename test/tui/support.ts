@@ -61,7 +61,7 @@ export async function createScreenWorld({ rules = [], outputs = {}, tools = [], 
     agents: [anyAgent],
     rulesets: [{ ...builtIn, rules: [...builtIn.rules, ...rules.map(parseRule)] }],
     ...rest,
-    options: { tools: own, questions: { attended: () => true } },
+    options: { tools: own, questions: { canAnswer: () => true } },
   });
   const catalog = createCatalog([...builtInAgents, anyAgent]);
   const api = createApi({ store: world.store, clock, ids: systemIds, catalog, dialect: native, runtime: async () => world.runtime });

@@ -158,7 +158,7 @@ describe('segments of a lane', () => {
       {
         tools: (clock) => [work(clock, { readOnly: false, idempotent: false }, 'push')],
         rulesets,
-        options: { questions: { attended: () => true } },
+        options: { questions: { canAnswer: () => true } },
       },
     );
     const answer = async (allowed: boolean) => {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
-import { createProblem, type Entry, maxHeadBytes } from '../front-matter.ts';
+import { createProblem, type FrontMatterEntry, maxHeadBytes } from '../front-matter.ts';
 import { type AgentFormat, isObject, type KeyTable, nameAgent, type Translation, translateEntries } from './format.ts';
 import { addServers } from './servers.ts';
 import { delegation } from './tools.ts';
@@ -86,7 +86,7 @@ function translateServer(fields: { [key: string]: Json }) {
 }
 
 /** Keys of the top level, in the order of the file. Throws `invalid_config`. */
-function parseToml(file: string, text: string): Entry[] {
+function parseToml(file: string, text: string): FrontMatterEntry[] {
   if (Buffer.byteLength(text) > maxHeadBytes) throw createProblem(file, 1, `the file is larger than ${maxHeadBytes} bytes`);
   const { parse } = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml');
   let table: object;

@@ -2,7 +2,7 @@
 import type { Json } from '../../contract/json.ts';
 import { markInvisible } from '../../text/invisible.ts';
 import { clipName } from '../../text/suggest.ts';
-import { createProblem, type Entry } from '../front-matter.ts';
+import { createProblem, type FrontMatterEntry } from '../front-matter.ts';
 import { isAboutRights, judgeKey } from '../keys.ts';
 
 export interface AgentFile {
@@ -21,7 +21,7 @@ export interface LeftOut {
 export interface RawAgent {
   /** The file, and the part of it that defines the agent if it defines several. */
   source: string;
-  entries: Entry[];
+  entries: FrontMatterEntry[];
   /** The prompt. */
   body: string;
   leftOut: LeftOut[];
@@ -73,7 +73,7 @@ const namePattern = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** Keys that the table does not have are left out; those that seem to be about rights refuse the definition. */
 export function translateEntries(
   file: { source: string; path: string },
-  { entries, body }: { entries: Entry[]; body: string },
+  { entries, body }: { entries: FrontMatterEntry[]; body: string },
   table: KeyTable,
 ): RawAgent {
   const raw: RawAgent = { source: file.source, entries: [], body: '', leftOut: [], problems: [] };
@@ -136,7 +136,7 @@ export function isTextList(value: Json | undefined): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-function addItems(entries: Entry[], key: string, items: string[], line: number): void {
+function addItems(entries: FrontMatterEntry[], key: string, items: string[], line: number): void {
   const known = entries.find((entry) => entry.key === key);
   if (known) known.value = [...(known.value as string[]), ...items];
   else entries.push({ key, value: items, line });

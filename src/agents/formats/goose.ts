@@ -1,7 +1,7 @@
 // Recipes of Goose: YAML or JSON files with instructions, parameters, extensions, a form of the result and checks.
 import { basename, join } from 'node:path';
 import type { Json } from '../../contract/json.ts';
-import { type Entry, parseYamlFile } from '../front-matter.ts';
+import { type FrontMatterEntry, parseYamlFile } from '../front-matter.ts';
 import { setTurns } from './claude.ts';
 import { type AgentFormat, isObject, type KeyTable, nameAgent, type Translation, translateEntries } from './format.ts';
 import { addExtensions } from './goose-extensions.ts';
@@ -51,7 +51,7 @@ export const gooseFormat: AgentFormat = {
 };
 
 /** A recipe that was exported is below the key `recipe`. */
-function unwrap(entries: Entry[]): Entry[] {
+function unwrap(entries: FrontMatterEntry[]): FrontMatterEntry[] {
   const inner = entries.find(({ key }) => key === 'recipe');
   if (!inner || !isObject(inner.value)) return entries;
   return Object.entries(inner.value).map(([key, value]) => ({ key, value, line: inner.line }));

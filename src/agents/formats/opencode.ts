@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Json } from '../../contract/json.ts';
-import { createProblem, type Entry, parseFrontMatter } from '../front-matter.ts';
+import { createProblem, type FrontMatterEntry, parseFrontMatter } from '../front-matter.ts';
 import { setTurns } from './claude.ts';
 import { type AgentFormat, isObject, type KeyTable, nameAgent, type RawAgent, type Translation, translateEntries } from './format.ts';
 import { addPermissionList, addPermissions, addToolSwitches } from './opencode-permissions.ts';
@@ -61,7 +61,7 @@ export const opencodeConfigFormat: AgentFormat = {
 };
 
 /** An agent that its file disables is none. */
-function readAgent(file: { source: string; path: string }, head: { entries: Entry[]; body: string }, stem: string): RawAgent[] {
+function readAgent(file: { source: string; path: string }, head: { entries: FrontMatterEntry[]; body: string }, stem: string): RawAgent[] {
   if (head.entries.some(({ key, value }) => ['disable', 'disabled'].includes(key) && value === true)) return [];
   const given = head.entries.find(({ key }) => key === 'name')?.value;
   // The last rule decides, and `permission` wins over `tools`, wherever they are in the file.
@@ -78,7 +78,7 @@ function addPrompt(value: Json, to: Translation): void {
 }
 
 /** The agents of a configuration by name. Nothing else of it counts. */
-function parseAgents(file: string, text: string): [string, Entry[]][] {
+function parseAgents(file: string, text: string): [string, FrontMatterEntry[]][] {
   const { parse } = createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
   const errors: { offset: number }[] = [];
   const config = parse(text, errors as never, { allowTrailingComma: true }) as Json | undefined;
@@ -86,7 +86,7 @@ function parseAgents(file: string, text: string): [string, Entry[]][] {
   if (first) throw createProblem(file, text.slice(0, first.offset).split('\n').length, 'not valid JSON');
   const found = isObject(config) ? [config.agent, config.agents].filter(isObject) : [];
   return found.flatMap((agents) =>
-    Object.entries(agents).flatMap(([name, fields]): [string, Entry[]][] => {
+    Object.entries(agents).flatMap(([name, fields]): [string, FrontMatterEntry[]][] => {
       if (!isObject(fields) || (fields.prompt === undefined && fields.system === undefined)) return [];
       const line = Math.max(1, text.split('\n').findIndex((each) => each.includes(JSON.stringify(name))) + 1);
       return [[name, Object.entries(fields).map(([key, value]) => ({ key, value, line }))]];

@@ -12,7 +12,7 @@ import {
   RxResponse,
   responseEnvelope,
 } from '../../dialects/rx/envelope.ts';
-import { useDialectTool } from '../../kernel/dialect-tools.ts';
+import { useDialectTool } from '../../kernel/delegation/dialect-tools.ts';
 import type { Args } from '../args/parse-args.ts';
 import { runSettings } from '../args/settings-flags.ts';
 import { exitCodes } from '../errors.ts';

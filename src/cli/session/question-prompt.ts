@@ -1,5 +1,4 @@
 // Asks the person at the terminal about calls that need approval, one after the other. Without a terminal it prints the commands that answer.
-
 import type { Api, LiveEvent, Question } from '../../api/api.ts';
 import { forwardQuestions } from '../../api/forward-questions.ts';
 import { sanitizeLine } from '../../text/terminal.ts';

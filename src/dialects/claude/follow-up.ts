@@ -76,7 +76,7 @@ const stopTool: DialectTool<z.infer<typeof Stop>> = {
     if ('error' in child) return createError(formatNotFound(child.error, asked));
     const { row, outcome } = child.view;
     const before = (reply.kind === 'children' ? reply.before?.[0] : null) ?? child.view;
-    // An agent that ended before, or by itself meanwhile: its report must not be lost.
+    // An agent that had ended or ended meanwhile: its report must not be lost.
     if (outcome && (before.outcome !== null || outcome.status !== 'cancelled')) {
       const text = `Agent ${row.runId} is not running (status: ${viewToStatus(child.view)})`;
       return { parts: [{ text }, ...formatReport(outcome)], isError: true };

@@ -4,7 +4,7 @@ import type { ErrorInfo } from '../../contract/error.ts';
 import type { Outcome } from '../../contract/outcome.ts';
 import type { ChildView } from '../../ports/delegation.ts';
 import type { DelegationRequest, DialectContext, DialectResult, DialectTool } from '../../ports/dialect.ts';
-import { briefToRequest, omitUndefined, parseBrief } from '../shared/brief.ts';
+import { briefToRequest, omitUndefined, parseDialectBrief } from '../shared/brief.ts';
 import { toOneLine } from '../shared/one-line.ts';
 import { formatSummary, getOnlyChild, sumTokens } from '../shared/result.ts';
 import { resolveWaitMs } from '../shared/wait-time.ts';
@@ -104,7 +104,7 @@ function toRequest(input: Input, { models }: ClaudeSettings, context: DialectCon
     ...(short !== undefined && model === undefined && { tags: [`${unmappedTag}${short}`] }),
   };
   return briefToRequest(
-    parseBrief(fields, { task: 'prompt', label: 'description', agent: 'subagent_type' }),
+    parseDialectBrief(fields, { task: 'prompt', label: 'description', agent: 'subagent_type' }),
     run_in_background ? 0 : resolveWaitMs(undefined, context),
   );
 }

@@ -5,7 +5,7 @@ import { RetinueError } from '../../contract/error.ts';
 import { maxMs } from '../../contract/limits.ts';
 import type { DelegationRequest } from '../../ports/dialect.ts';
 import type { DexConfig } from '../settings.ts';
-import { briefToRequest, omitUndefined, parseBrief } from '../shared/brief.ts';
+import { briefToRequest, omitUndefined, parseDialectBrief } from '../shared/brief.ts';
 import { durationToMs, parseDuration } from './duration.ts';
 import { agentToHat, hats, hatToAgent, memoryRules } from './hats.ts';
 import { type FilledRecipe, fillRecipe, type Recipe } from './recipe.ts';
@@ -118,7 +118,7 @@ export function inputToRequest(input: Input, settings: DexSettings): DelegationR
     rules: memoryRules(input.inherit_memories ?? false),
     ...omitUndefined({ files: recipe || input.files ? files : undefined, inheritMemories: input.inherit_memories }),
   };
-  const parsed = parseBrief(fields, { task: 'instructions' });
+  const parsed = parseDialectBrief(fields, { task: 'instructions' });
   return parsed.ok ? briefToRequest(parsed, null) : refuseConfig(parsed.message);
 }
 

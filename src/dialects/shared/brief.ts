@@ -6,7 +6,7 @@ import type { DelegationRequest } from '../../ports/dialect.ts';
 export type ParsedBrief = { ok: true; brief: Brief } | { ok: false; message: string };
 
 /** Problems name the tool's parameter (`names`), not the field of the brief. */
-export function parseBrief(fields: z.input<typeof Brief>, names: Partial<Record<keyof Brief, string>>, prefix = ''): ParsedBrief {
+export function parseDialectBrief(fields: z.input<typeof Brief>, names: Partial<Record<keyof Brief, string>>, prefix = ''): ParsedBrief {
   const parsed = Brief.safeParse(fields);
   if (parsed.success) return { ok: true, brief: parsed.data };
   const problems = parsed.error.issues.map(({ path: [field, ...rest], message }) => {

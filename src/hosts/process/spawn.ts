@@ -27,7 +27,7 @@ export interface ToolProcess {
   exit: Promise<{ code: number | null; signal: string | null }>;
   /** The last text it wrote to its outputs, for error messages. */
   lastOutput(): string;
-  /** Ends what is left of it and of everything it started: asks, waits 2 s, kills; after a `kill` at once. */
+  /** Ends the process and everything it started: asks, waits 2 s, kills; after a `kill` it kills at once. */
   end(): Promise<void>;
   /** Kills it and its group at once. */
   kill(): void;

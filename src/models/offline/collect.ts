@@ -1,6 +1,6 @@
 // The survey of a scope: which calls it takes, and what their results say. A scope is a list of folders at the top of the workspace, in which
 // `.` stands for the files at the top. Everything is derived from the conversation, so that every look at it gives the same calls.
-import type { Call, Conversation } from './conversation.ts';
+import type { Call, SurveyConversation } from './conversation.ts';
 import {
   fileLanguage,
   findTodo,
@@ -14,9 +14,18 @@ import {
   linePattern,
   parentFolder,
 } from './files.ts';
-import { compareNames, formatCount, rankNames, toPlainLine } from './format.ts';
+import { compareNames, formatNamedCount, rankNames, toPlainLine } from './format.ts';
 import type { FolderSurvey, Survey } from './message.ts';
-import { glob, grep, list, parseListing, parseMatches, parsePaths, parseRead, read } from './tools.ts';
+import {
+  createGlobCall,
+  createGrepCall,
+  createListCall,
+  createReadCall,
+  parseListing,
+  parseMatches,
+  parsePaths,
+  parseRead,
+} from './tools.ts';
 
 /** A folder with more files is searched subfolder by subfolder, because a search shows 1,000 lines at most. */
 const splitFiles = 100;
@@ -26,34 +35,34 @@ const maxSizedFolders = 100;
 const introductionLines = 60;
 
 /** Lists the folders; then the subfolders of those with more files than one look shows. */
-export function* listingStages(scope: string[], conversation: Conversation): Generator<Call[]> {
-  yield scope.flatMap((folder) => [list(folder), glob(folder)]);
+export function* listingStages(scope: string[], conversation: SurveyConversation): Generator<Call[]> {
+  yield scope.flatMap((folder) => [createListCall(folder), createGlobCall(folder)]);
   yield scope.flatMap((folder) => subfolderCalls(folder, conversation));
 }
 
 /** Searches lines, reads introductions and collects sizes. */
-export function detailCalls(scope: string[], conversation: Conversation): Call[] {
+export function detailCalls(scope: string[], conversation: SurveyConversation): Call[] {
   const folders = scope.map((folder) => ({ folder, paths: findFiles(folder, conversation).paths }));
   const searches = folders.flatMap(({ folder, paths }) => searchCalls(folder, paths, scope.length === 1));
   return [...searches, ...folders.flatMap(introductionCalls), ...folders.flatMap(({ paths }) => sizeCalls(paths))];
 }
 
-export function collectSurvey(scope: string[], conversation: Conversation): Survey {
+export function collectSurvey(scope: string[], conversation: SurveyConversation): Survey {
   const calls = [...[...listingStages(scope, conversation)].flat(), ...detailCalls(scope, conversation)];
   const folders = scope.map((folder) => surveyFolder(folder, conversation, scope.length === 1));
   return { folders, problems: describeProblems(calls, conversation) };
 }
 
-function subfolderCalls(folder: string, conversation: Conversation): Call[] {
-  const whole = conversation.result(glob(folder));
+function subfolderCalls(folder: string, conversation: SurveyConversation): Call[] {
+  const whole = conversation.result(createGlobCall(folder));
   if (folder === '.' || !whole?.ok || parsePaths(whole).complete) return [];
-  const { folders } = parseListing(conversation.result(list(folder)));
+  const { folders } = parseListing(conversation.result(createListCall(folder)));
   const names = folders.filter((name) => !isSkipped(name));
-  return names.slice(0, maxSubfolders).map((name) => glob(`${folder}/${name}`));
+  return names.slice(0, maxSubfolders).map((name) => createGlobCall(`${folder}/${name}`));
 }
 
-function findFiles(folder: string, conversation: Conversation): { paths: string[]; complete: boolean } {
-  const whole = parsePaths(conversation.result(glob(folder)));
+function findFiles(folder: string, conversation: SurveyConversation): { paths: string[]; complete: boolean } {
+  const whole = parsePaths(conversation.result(createGlobCall(folder)));
   const parts = subfolderCalls(folder, conversation).flatMap((call) => parsePaths(conversation.result(call)).paths);
   const direct = whole.complete ? [] : listFiles(folder, conversation).map(([path]) => path);
   const isInside = (path: string): boolean => (folder === '.' ? !path.includes('/') : path.startsWith(`${folder}/`));
@@ -62,8 +71,8 @@ function findFiles(folder: string, conversation: Conversation): { paths: string[
 }
 
 /** The files directly in a folder, with their sizes. */
-function listFiles(folder: string, conversation: Conversation): [path: string, bytes: number][] {
-  const { files } = parseListing(conversation.result(list(folder)));
+function listFiles(folder: string, conversation: SurveyConversation): [path: string, bytes: number][] {
+  const { files } = parseListing(conversation.result(createListCall(folder)));
   return files.map(({ name, bytes }) => [folder === '.' ? name : `${folder}/${name}`, bytes]);
 }
 
@@ -72,7 +81,7 @@ function searchCalls(folder: string, paths: string[], isAlone: boolean): Call[] 
   const isSplit = isAlone && paths.length > splitFiles;
   const parts = isSplit ? rankSubfolders(folder, paths).slice(0, maxSubfolders) : [];
   const direct = folder === '.' || isSplit;
-  return [grep(linePattern, folder, { direct }), ...parts.map(({ name }) => grep(linePattern, `${folder}/${name}`))];
+  return [createGrepCall(linePattern, folder, { direct }), ...parts.map(({ name }) => createGrepCall(linePattern, `${folder}/${name}`))];
 }
 
 function rankSubfolders(folder: string, paths: string[]): FolderSurvey['subfolders'] {
@@ -84,15 +93,15 @@ function introductionCalls({ folder, paths }: { folder: string; paths: string[] 
   const near = paths.filter((path) => [folder, `${folder}/src`].includes(parentFolder(path)));
   const find = (pattern: RegExp): string[] => near.filter((path) => pattern.test(path));
   const files = [...near.filter(isReadme), ...find(/\/(index|lib|mod|__init__)\.\w+$/), ...find(/\/(main|app|cli)\.\w+$/)];
-  return files.slice(0, 2).map((path) => read(path, introductionLines));
+  return files.slice(0, 2).map((path) => createReadCall(path, introductionLines));
 }
 
 function sizeCalls(paths: string[]): Call[] {
   const folders = rankNames(paths.map((path) => parentFolder(path) || '.'));
-  return folders.slice(0, maxSizedFolders).map(({ name }) => list(name));
+  return folders.slice(0, maxSizedFolders).map(({ name }) => createListCall(name));
 }
 
-function surveyFolder(folder: string, conversation: Conversation, isAlone: boolean): FolderSurvey {
+function surveyFolder(folder: string, conversation: SurveyConversation, isAlone: boolean): FolderSurvey {
   const { paths, complete } = findFiles(folder, conversation);
   const sizes = new Map(sizeCalls(paths).flatMap(({ input }) => listFiles(String(input.path), conversation)));
   const sized = paths.flatMap((path) => (sizes.has(path) ? [{ path, bytes: sizes.get(path) ?? 0, language: fileLanguage(path) }] : []));
@@ -127,7 +136,7 @@ function surveyFolder(folder: string, conversation: Conversation, isAlone: boole
   };
 }
 
-function introduceFolder(calls: Call[], conversation: Conversation): string {
+function introduceFolder(calls: Call[], conversation: SurveyConversation): string {
   const texts = calls.map((call) => {
     const { lines } = parseRead(conversation.result(call));
     return isReadme(String(call.input.path)) ? introduceReadme(lines).text : introduceSource(lines);
@@ -136,7 +145,7 @@ function introduceFolder(calls: Call[], conversation: Conversation): string {
 }
 
 /** What failed or was not called; equal failures once. */
-export function describeProblems(calls: Call[], conversation: Conversation): string[] {
+export function describeProblems(calls: Call[], conversation: SurveyConversation): string[] {
   const failures = calls.flatMap((call) => {
     const result = conversation.result(call);
     const path = String(call.input.path);
@@ -146,7 +155,7 @@ export function describeProblems(calls: Call[], conversation: Conversation): str
   return Array.from(
     Map.groupBy(failures, ({ problem }) => problem),
     ([problem, all]) => {
-      return `${problem} (${formatCount(all.length, 'call')}, first ${toPlainLine(all[0]?.path ?? '', 80)})`;
+      return `${problem} (${formatNamedCount(all.length, 'call')}, first ${toPlainLine(all[0]?.path ?? '', 80)})`;
     },
   );
 }

@@ -13,7 +13,7 @@ export interface Result {
   text: string;
 }
 
-export interface Conversation {
+export interface SurveyConversation {
   /** The surveyor's own name; its children get it too. */
   model: string;
   /** The first user message. */
@@ -32,11 +32,11 @@ export interface Conversation {
 /** Marks the surveyor's own calls, because a conversation that it continues may contain those of another model. */
 const idPrefix = 'survey_';
 
-export function callId(turn: number, index: number): string {
+export function createCallId(turn: number, index: number): string {
   return `${idPrefix}${turn + 1}_${index + 1}`;
 }
 
-export function readConversation(options: LanguageModelV4CallOptions, model: string): Conversation {
+export function readConversation(options: LanguageModelV4CallOptions, model: string): SurveyConversation {
   const { prompt } = options;
   const offered = new Set(options.toolChoice?.type === 'none' ? [] : (options.tools ?? []).map((tool) => tool.name));
   const outputs = readOutputs(prompt);
@@ -47,7 +47,7 @@ export function readConversation(options: LanguageModelV4CallOptions, model: str
     const calls = message.content.filter((part) => part.type === 'tool-call');
     if (calls.some((call) => call.toolCallId.startsWith(idPrefix))) turns++;
     for (const { toolName, input, toolCallId } of calls) {
-      const key = callKey({ tool: toolName, input: input as JsonObject });
+      const key = createCallKey({ tool: toolName, input: input as JsonObject });
       const earlier = results.get(key) ?? [];
       results.set(key, [...earlier, outputs.get(toolCallId) ?? { ok: false, text: 'there was no result' }]);
     }
@@ -59,13 +59,13 @@ export function readConversation(options: LanguageModelV4CallOptions, model: str
     followUp: findFollowUp(prompt),
     turns,
     offers: (tool) => offered.has(tool),
-    result: (call) => results.get(callKey(call))?.at(-1) ?? null,
-    attempts: (call) => results.get(callKey(call))?.length ?? 0,
+    result: (call) => results.get(createCallKey(call))?.at(-1) ?? null,
+    attempts: (call) => results.get(createCallKey(call))?.length ?? 0,
   };
 }
 
 /** Equal for equal calls: the surveyor always writes the keys of an input in the same order. */
-export function callKey({ tool, input }: Call): string {
+export function createCallKey({ tool, input }: Call): string {
   return `${tool} ${JSON.stringify(input)}`;
 }
 

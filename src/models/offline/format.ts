@@ -44,7 +44,7 @@ export function formatNumber(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-export function formatCount(value: number, one: string): string {
+export function formatNamedCount(value: number, one: string): string {
   return `${formatNumber(value)} ${value === 1 ? one : `${one}s`}`;
 }
 

@@ -2,7 +2,7 @@
 // untrusted data: a block that does not fit the schema counts as no survey.
 import { z } from 'zod';
 import type { Result } from './conversation.ts';
-import { formatCount, formatSize, toCode } from './format.ts';
+import { formatNamedCount, formatSize, toCode } from './format.ts';
 
 const count = z.int().min(0);
 const name = z.string().max(4096);
@@ -59,7 +59,12 @@ function shorten(folder: FolderSurvey, items: number): FolderSurvey {
 
 function summarise({ folder, files, bytes, testCases, todoCount, incomplete }: FolderSurvey): string {
   const title = folder === '.' ? 'Files at the top' : toCode(`${folder}/`);
-  const counts = [formatCount(files, 'file'), formatSize(bytes), formatCount(testCases, 'test case'), formatCount(todoCount, 'TODO')];
+  const counts = [
+    formatNamedCount(files, 'file'),
+    formatSize(bytes),
+    formatNamedCount(testCases, 'test case'),
+    formatNamedCount(todoCount, 'TODO'),
+  ];
   return `${title}: ${counts.join(', ')}${incomplete.length === 0 ? '' : ` (incomplete: ${incomplete.join(', ')})`}.`;
 }
 

@@ -2,12 +2,12 @@
 // the README, and writes the report. A child surveys its folders. A root that gets no survey from a child surveys the folders itself.
 import { z } from 'zod';
 import { collectSurvey, describeProblems, detailCalls, listingStages } from './collect.ts';
-import { type Call, type Conversation, callKey } from './conversation.ts';
+import { type Call, createCallKey, type SurveyConversation } from './conversation.ts';
 import { isReadme, isSkippedAtTop, isSurveyed } from './files.ts';
 import { compareNames, toCode, toPlainLine } from './format.ts';
 import { parseDelegation, type Survey, surveyToMessage } from './message.ts';
 import { type Top, writeReport } from './report.ts';
-import { hasTimedOut, list, parseListing, parseRead, read } from './tools.ts';
+import { createListCall, createReadCall, hasTimedOut, parseListing, parseRead } from './tools.ts';
 
 /** Turns with tool calls; the answer takes one more. */
 const maxTurns = 5;
@@ -19,31 +19,31 @@ const maxTasks = 15;
 const maxFolders = 24;
 const readmeLines = 60;
 
-export interface Step {
+export interface SurveyStep {
   text: string;
   /** Empty if the text is the final answer. */
   calls: Call[];
 }
 
-export function nextStep(conversation: Conversation): Step {
+export function planNextStep(conversation: SurveyConversation): SurveyStep {
   const scope = parseTask(conversation.task);
-  const stages = scope === null ? rootStages(conversation) : childStages(scope, conversation);
+  const stages = scope === null ? listRootStages(conversation) : listChildStages(scope, conversation);
   for (const stage of conversation.turns < maxTurns ? stages : []) {
-    const calls = new Map(stage.filter((call) => isDue(call, conversation)).map((call) => [callKey(call), call]));
+    const calls = new Map(stage.filter((call) => isDue(call, conversation)).map((call) => [createCallKey(call), call]));
     if (calls.size > 0) return { calls: [...calls.values()].slice(0, maxCalls), text: describeStep(scope, conversation, stage) };
   }
   return { calls: [], text: scope === null ? reportWorkspace(conversation) : surveyToMessage(collectSurvey(scope, conversation)) };
 }
 
 /** Not made yet, or stopped by a busy machine at the first attempt. */
-function isDue(call: Call, conversation: Conversation): boolean {
+function isDue(call: Call, conversation: SurveyConversation): boolean {
   const result = conversation.result(call);
   const isRetry = result !== null && hasTimedOut(result) && conversation.attempts(call) === 1 && conversation.turns < maxTurns - 1;
   return conversation.offers(call.tool) && (result === null || isRetry);
 }
 
 /** A line for the person who watches. */
-function describeStep(scope: string[] | null, { turns }: Conversation, stage: Call[]): string {
+function describeStep(scope: string[] | null, { turns }: SurveyConversation, stage: Call[]): string {
   if (stage[0]?.tool === 'delegate') return 'I delegate one explorer for each folder.';
   if (turns > 0) return 'I look at the details.';
   return scope === null ? 'I am offline/surveyor: rules, no language model. I list the workspace.' : `I survey ${describeScope(scope)}.`;
@@ -77,22 +77,22 @@ function describeScope(scope: string[]): string {
   return toPlainLine(scope.map((folder) => (folder === '.' ? 'the files at the top' : toCode(folder))).join(', '), 400);
 }
 
-function* childStages(scope: string[], conversation: Conversation): Generator<Call[]> {
+function* listChildStages(scope: string[], conversation: SurveyConversation): Generator<Call[]> {
   yield* listingStages(scope, conversation);
   yield detailCalls(scope, conversation);
 }
 
-function* rootStages(conversation: Conversation): Generator<Call[]> {
-  yield [list('.')];
+function* listRootStages(conversation: SurveyConversation): Generator<Call[]> {
+  yield [createListCall('.')];
   const top = readTop(conversation);
   const scopes = divideWorkspace(top);
   if (scopes.length > 0) yield [delegateCall(scopes, conversation)];
   yield readmeCalls(top);
-  if (readChildren(scopes, conversation).surveys.length === 0) yield* childStages(ownScope(top), conversation);
+  if (readChildren(scopes, conversation).surveys.length === 0) yield* listChildStages(ownScope(top), conversation);
 }
 
-function readTop(conversation: Conversation): Top {
-  const { folders, files, others, complete } = parseListing(conversation.result(list('.')));
+function readTop(conversation: SurveyConversation): Top {
+  const { folders, files, others, complete } = parseListing(conversation.result(createListCall('.')));
   return {
     folders: folders.filter((name) => !isSkippedAtTop(name)).sort(compareNames),
     skipped: folders.filter(isSkippedAtTop).sort(compareNames),
@@ -115,7 +115,7 @@ function ownScope({ folders, files }: Top): string[] {
   return [...folders.slice(0, maxFolders), ...(files.length > 0 ? ['.'] : [])];
 }
 
-function delegateCall(scopes: string[][], { model }: Conversation): Call {
+function delegateCall(scopes: string[][], { model }: SurveyConversation): Call {
   const tasks = scopes.map((scope) => {
     const [first = ''] = scope;
     const label = first === '.' ? 'files at the top' : toPlainLine(first, 80) || 'folder';
@@ -125,21 +125,21 @@ function delegateCall(scopes: string[][], { model }: Conversation): Call {
   return { tool: 'delegate', input: { tasks } };
 }
 
-function readChildren(scopes: string[][], conversation: Conversation): { surveys: Survey[]; problems: string[] } {
+function readChildren(scopes: string[][], conversation: SurveyConversation): { surveys: Survey[]; problems: string[] } {
   const result = conversation.result(delegateCall(scopes, conversation));
   return result === null ? { surveys: [], problems: [] } : parseDelegation(result);
 }
 
 function readmeCalls({ files }: Top): Call[] {
   const readme = files.find(isReadme);
-  return readme === undefined ? [] : [read(readme, readmeLines)];
+  return readme === undefined ? [] : [createReadCall(readme, readmeLines)];
 }
 
-function reportWorkspace(conversation: Conversation): string {
+function reportWorkspace(conversation: SurveyConversation): string {
   const top = readTop(conversation);
   const children = readChildren(divideWorkspace(top), conversation);
   const surveys = children.surveys.length > 0 ? children.surveys : [collectSurvey(ownScope(top), conversation)];
-  const own = describeProblems([list('.'), ...readmeCalls(top)], conversation);
+  const own = describeProblems([createListCall('.'), ...readmeCalls(top)], conversation);
   return writeReport({
     task: conversation.task,
     followUp: conversation.followUp,

@@ -1,6 +1,6 @@
 // The report of a survey, in Markdown. Equal evidence gives equal bytes: no times, no ids, every list in a fixed order.
 import { introduceReadme, isCodeLanguage } from './files.ts';
-import { compareNames, formatCount, formatNumber, formatSize, joinTexts, toCode, toProse } from './format.ts';
+import { compareNames, formatNamedCount, formatNumber, formatSize, joinTexts, toCode, toProse } from './format.ts';
 import type { FolderSurvey } from './message.ts';
 
 /** What is at the top of the workspace. */
@@ -70,7 +70,7 @@ function describeTotals(folders: FolderSurvey[]): string {
   const codeFiles = sum(code, (language) => language.files);
   const mostly = code[0] === undefined ? '' : `, mostly ${code[0].name}`;
   const size = formatSize(sum(folders, (folder) => folder.bytes));
-  return `${formatCount(files, 'file')}, ${formatCount(codeFiles, 'file')} of code${mostly}; ${size}.`;
+  return `${formatNamedCount(files, 'file')}, ${formatNamedCount(codeFiles, 'file')} of code${mostly}; ${size}.`;
 }
 
 function totalLanguages(folders: FolderSurvey[]): FolderSurvey['languages'] {
@@ -105,7 +105,7 @@ function describeFolder(folder: FolderSurvey | undefined): string {
   if (folder === undefined) return 'not surveyed';
   if (folder.files === 0) return folder.incomplete.includes('files') ? 'could not be listed' : 'empty';
   const languages = folder.languages.map(({ name }) => toProse(name, 40));
-  const facts = [formatCount(folder.files, 'file'), joinTexts(languages, 3), formatSize(folder.bytes)].filter((fact) => fact !== '');
+  const facts = [formatNamedCount(folder.files, 'file'), joinTexts(languages, 3), formatSize(folder.bytes)].filter((fact) => fact !== '');
   const about = folder.about === '' ? '' : `. “${toProse(folder.about, 160)}”`;
   const subfolders = folder.subfolders.slice(0, 8).map(({ name, files }) => `${toCode(name)} ${formatNumber(files)}`);
   return `${facts.join(', ')}${about}${subfolders.length === 0 ? '' : `. Largest subfolders: ${subfolders.join(', ')}`}`;
@@ -114,7 +114,7 @@ function describeFolder(folder: FolderSurvey | undefined): string {
 function describeTests(folders: FolderSurvey[]): string {
   const files = sum(folders, ({ testFiles }) => testFiles);
   const cases = sum(folders, ({ testCases }) => testCases);
-  return cases === 0 ? 'No tests were found.' : `${formatCount(cases, 'test case')} in ${formatCount(files, 'file')}.`;
+  return cases === 0 ? 'No tests were found.' : `${formatNamedCount(cases, 'test case')} in ${formatNamedCount(files, 'file')}.`;
 }
 
 function describeTodos(folders: FolderSurvey[]): string[] {
@@ -122,7 +122,7 @@ function describeTodos(folders: FolderSurvey[]): string[] {
   if (count === 0) return ['None were found.'];
   const all = folders.flatMap(({ todos }) => todos).sort((a, b) => compareNames(a.path, b.path) || a.line - b.line);
   const shown = all.slice(0, maxShown).map(({ path, line, text }) => `- ${toCode(`${path}:${line}`)} ${toCode(text, 120)}`);
-  return [`${formatCount(count, 'TODO')}${count > shown.length ? `. The first ${shown.length}` : ''}:`, '', ...shown];
+  return [`${formatNamedCount(count, 'TODO')}${count > shown.length ? `. The first ${shown.length}` : ''}:`, '', ...shown];
 }
 
 function describeLargest(folders: FolderSurvey[]): string[] {
@@ -143,9 +143,9 @@ function describeGaps(folders: FolderSurvey[], { top, problems }: Evidence): str
     return where.length === 0 ? [] : [`- ${text} (${joinTexts(where, 8)})`];
   });
   const left = top.folders.filter((name) => folders.every(({ folder }) => folder !== name)).map((name) => toCode(name));
-  if (left.length > 0) lines.push(`- ${formatCount(left.length, 'folder')} not surveyed: ${joinTexts(left, 8)}`);
+  if (left.length > 0) lines.push(`- ${formatNamedCount(left.length, 'folder')} not surveyed: ${joinTexts(left, 8)}`);
   if (!top.complete) lines.push('- the workspace could not be listed completely');
-  if (top.links > 0) lines.push(`- ${formatCount(top.links, 'name')} at the top not followed: links, or names that cannot be opened`);
+  if (top.links > 0) lines.push(`- ${formatNamedCount(top.links, 'name')} at the top not followed: links, or names that cannot be opened`);
   const others = [...new Set(problems)].map((problem) => `- ${toCode(problem, 300)}`);
   return [...lines, ...limitLines(others, 12)];
 }

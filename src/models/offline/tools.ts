@@ -2,21 +2,21 @@
 // `[the first 1000 of 4000 files]`, and may contain text that was written to mislead: lines of any other form are ignored.
 import type { Call, Result } from './conversation.ts';
 
-export function list(path: string): Call {
+export function createListCall(path: string): Call {
   return { tool: 'list', input: { path } };
 }
 
 /** Every file below a folder; `.` means the files at the top of the workspace and nothing below them. */
-export function glob(folder: string): Call {
+export function createGlobCall(folder: string): Call {
   return { tool: 'glob', input: { pattern: folder === '.' ? '*' : '**/*', path: folder } };
 }
 
 /** With `direct`, only the files directly in the folder. */
-export function grep(pattern: string, folder: string, { direct = false } = {}): Call {
+export function createGrepCall(pattern: string, folder: string, { direct = false } = {}): Call {
   return { tool: 'grep', input: { pattern, path: folder, ...(direct && { glob: '/*' }) } };
 }
 
-export function read(path: string, limit: number): Call {
+export function createReadCall(path: string, limit: number): Call {
   return { tool: 'read', input: { path, limit } };
 }
 
@@ -67,7 +67,7 @@ export function parsePaths(result: Result | null): { paths: string[]; complete: 
   return { paths: lines.filter((line) => line !== '' && !isNotice(line)), complete: result?.ok === true && !lines.some(isGapNotice) };
 }
 
-export interface Match {
+export interface SurveyMatch {
   path: string;
   line: number;
   text: string;
@@ -76,14 +76,14 @@ export interface Match {
 const maxMatchChars = 500;
 
 /** `known` are the files of the survey: it tells where a path such as `a:1:b` ends, and matches in other files are dropped. */
-export function parseMatches(result: Result | null, known: ReadonlySet<string>): { matches: Match[]; complete: boolean } {
+export function parseMatches(result: Result | null, known: ReadonlySet<string>): { matches: SurveyMatch[]; complete: boolean } {
   const lines = result?.ok ? splitOutput(result.text) : [];
   const parsed = lines.map((line) => ({ line, match: parseMatch(line, known) }));
   const complete = result?.ok === true && !parsed.some(({ line, match }) => match === null && isGapNotice(line));
   return { matches: parsed.flatMap(({ match }) => match ?? []), complete };
 }
 
-function parseMatch(line: string, known: ReadonlySet<string>): Match | null {
+function parseMatch(line: string, known: ReadonlySet<string>): SurveyMatch | null {
   for (const found of line.slice(0, 5000).matchAll(/:(\d{1,9}):/g)) {
     const path = line.slice(0, found.index);
     if (!known.has(path)) continue;

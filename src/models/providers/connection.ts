@@ -1,7 +1,7 @@
 // A connection to a server for one request at a time, and its time limits.
 import type { Dispatcher } from 'undici';
 
-export interface Connection {
+export interface HttpConnection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** After a complete response: the connection may carry the next request. A connection whose request has failed is not released. */
   release(): void;
@@ -10,7 +10,7 @@ export interface Connection {
 }
 
 /** Gives a connection for one request. */
-export type TakeConnection = () => Connection;
+export type TakeConnection = () => HttpConnection;
 
 /** None: the caller of a model has its own. */
 export const requestLimits = { headersTimeout: 0, bodyTimeout: 0 };

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector as Connectors, Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { type Connection, idleLimits, requestLimits, type TakeConnection } from './connection.ts';
+import { type HttpConnection, idleLimits, requestLimits, type TakeConnection } from './connection.ts';
 
 /** By origin, because several models and accounts may have the same server. */
 const known = new Map<string, Promise<TakeConnection>>();
@@ -29,7 +29,7 @@ async function createConnections(origin: string): Promise<TakeConnection> {
 /** The declaration of undici's connector hides that it returns the socket. */
 type Connect = (options: Connectors.Options, callback: Connectors.Callback) => Socket;
 
-class DirectConnection implements Connection {
+class DirectConnection implements HttpConnection {
   readonly #client: Client;
   readonly #idle: DirectConnection[];
   #socket: Socket | null = null;

@@ -6,7 +6,7 @@
 import type { Dispatcher } from 'undici';
 import type { StopSignal } from '../../ports/stop.ts';
 import { findRefusal } from './bounds.ts';
-import type { Connection } from './connection.ts';
+import type { HttpConnection } from './connection.ts';
 import { createDecompressor, type Decompressor } from './decompressor.ts';
 
 export interface PostResponse {
@@ -37,7 +37,7 @@ export class Exchange implements PostResponse, Dispatcher.DispatchHandler {
   statusText = '';
   headers: Record<string, string> = {};
   readonly #options: ExchangeOptions;
-  readonly #connection: Connection;
+  readonly #connection: HttpConnection;
   #controller: Controller | null = null;
   #decompressor: Decompressor | null = null;
   #hasHead = false;
@@ -48,7 +48,7 @@ export class Exchange implements PostResponse, Dispatcher.DispatchHandler {
   #unreadBytes = 0;
   #reader: { take: Take; resolve(): void; reject(error: unknown): void } | null = null;
 
-  constructor(connection: Connection, options: ExchangeOptions) {
+  constructor(connection: HttpConnection, options: ExchangeOptions) {
     this.#connection = connection;
     this.#options = options;
     options.signal?.addEventListener('abort', this);

@@ -26,39 +26,39 @@ export interface GuardRules {
 }
 
 /** An unwrapped answer, with the functions to apply to its parts and errors. */
-export interface OpenStream extends PartSource {
+export interface GuardedStream extends PartSource {
   guardPart(part: LanguageModelV4StreamPart): LanguageModelV4StreamPart;
   guardError(thrown: unknown): unknown;
 }
 
 // call.ts reads guarded models part by part: a second stream around the first would cost as much as the rest of the guard.
-const openers = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<OpenStream>>();
+const openers = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<GuardedStream>>();
 
 /** Opens an answer of any model; for a guarded model, with its guard functions. */
-export function openStream(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
+export function openStream(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<GuardedStream> {
   return (openers.get(model) ?? openUnguarded(model))(options, signal);
 }
 
 function openUnguarded(model: LanguageModelV4) {
-  return async (options: SourceOptions, signal: StopSignal): Promise<OpenStream> => {
+  return async (options: SourceOptions, signal: StopSignal): Promise<GuardedStream> => {
     const { read } = await openModelStream(model)(options, signal);
     return { read, guardPart: (part) => part, guardError: (thrown) => thrown };
   };
 }
 
 /** The same for an answer in one piece; null if the model only streams, or streams as cheaply. It may resolve to null for the same reasons. */
-export function openWhole(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<OpenStream | null> | null {
+export function openWhole(model: LanguageModelV4, options: SourceOptions, signal: StopSignal): Promise<GuardedStream | null> | null {
   return wholes.get(model)?.(options, signal) ?? null;
 }
 
-const wholes = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<OpenStream | null>>();
+const wholes = new WeakMap<LanguageModelV4, (options: SourceOptions, signal: StopSignal) => Promise<GuardedStream | null>>();
 
 /** `source` is a faster way to the model's answers than its streams, if it has one. */
 export function guardModel(model: LanguageModelV4, rules: GuardRules, source?: OpenSource): LanguageModelV4 {
   const openSource = source ?? openModelStream(model);
   const prepare = rules.prepare ?? ((options: LanguageModelV4CallOptions) => options);
 
-  async function open(options: SourceOptions, signal: StopSignal): Promise<OpenStream> {
+  async function open(options: SourceOptions, signal: StopSignal): Promise<GuardedStream> {
     const guardError = (thrown: unknown) => cleanError(thrown, rules, signal);
     try {
       const { read } = await openSource(prepare(options), signal);
@@ -107,7 +107,7 @@ export function guardModel(model: LanguageModelV4, rules: GuardRules, source?: O
   return guard;
 }
 
-function createPartGuard(clean: (thrown: unknown) => unknown): OpenStream['guardPart'] {
+function createPartGuard(clean: (thrown: unknown) => unknown): GuardedStream['guardPart'] {
   let hasOutput = false;
   return (part) => {
     if (part.type === 'stream-start') refuseDroppedEffort(part.warnings);
@@ -127,8 +127,8 @@ function refuseDroppedEffort(warnings: SharedV4Warning[]): void {
 
 function guardStream(
   stream: ReadableStream<LanguageModelV4StreamPart>,
-  part: OpenStream['guardPart'],
-  error: OpenStream['guardError'],
+  part: GuardedStream['guardPart'],
+  error: GuardedStream['guardError'],
 ): ReadableStream<LanguageModelV4StreamPart> {
   const reader = stream.getReader();
   return new ReadableStream<LanguageModelV4StreamPart>(

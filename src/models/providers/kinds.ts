@@ -13,7 +13,7 @@ import { type ConnectedModel, connectWire, type WireFormat } from './wire-model.
 
 export type ProviderKind = 'anthropic' | 'openai' | 'google' | 'ollama' | 'openai-compatible';
 
-export interface Connection {
+export interface ProviderConnection {
   baseURL: string;
   apiKey: string | undefined;
   fetch: Fetch;
@@ -30,7 +30,7 @@ export interface ProviderDefinition {
   /** Null if the user must set an address. */
   defaultBase: string | null;
   version: string;
-  connect(connection: Connection): Promise<(modelId: string) => ConnectedModel>;
+  connect(connection: ProviderConnection): Promise<(modelId: string) => ConnectedModel>;
   prepare?(options: LanguageModelV4CallOptions): LanguageModelV4CallOptions;
 }
 
@@ -54,12 +54,12 @@ const createMessagesFormat = (): WireFormat => ({
   createDecoder: createMessagesDecoder,
 });
 
-async function loadCompatiblePackage({ baseURL, apiKey, fetch }: Connection): Promise<PackageModels> {
+async function loadCompatiblePackage({ baseURL, apiKey, fetch }: ProviderConnection): Promise<PackageModels> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
   return createOpenAICompatible({ name: compatibleName, baseURL, fetch, includeUsage: true, ...(apiKey === undefined ? {} : { apiKey }) });
 }
 
-async function loadAnthropicPackage({ baseURL, apiKey = '', fetch }: Connection): Promise<PackageModels> {
+async function loadAnthropicPackage({ baseURL, apiKey = '', fetch }: ProviderConnection): Promise<PackageModels> {
   const { createAnthropic } = await import('@ai-sdk/anthropic');
   return createAnthropic({ baseURL, apiKey, fetch });
 }
@@ -70,7 +70,7 @@ type PackageModels = (modelId: string) => LanguageModelV4;
 function connectWireOrPackage(
   format: () => WireFormat,
   provider: string,
-  load: (connection: Connection) => Promise<PackageModels>,
+  load: (connection: ProviderConnection) => Promise<PackageModels>,
 ): ProviderDefinition['connect'] {
   return async (connection) => {
     if (connection.packagesOnly) return connectPackage(await load(connection));

@@ -2,7 +2,7 @@
 import connect from 'undici/lib/api/api-connect.js';
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
-import { type Connection, idleLimits, requestLimits, type TakeConnection } from './connection.ts';
+import { type HttpConnection, idleLimits, requestLimits, type TakeConnection } from './connection.ts';
 
 // The index of undici does this, but loads much more. The agent needs it for tunnels.
 Dispatcher.prototype.connect ??= connect;
@@ -12,7 +12,7 @@ const connectTimeout = 30_000;
 
 export function createProxyConnections(origin: string): TakeConnection {
   const agent = new EnvHttpProxyAgent({ ...idleLimits, allowH2: false, connectTimeout });
-  const connection: Connection = {
+  const connection: HttpConnection = {
     // With the limits, because the agent does not give its own to all its clients.
     dispatch: (options, handler) => void agent.dispatch({ ...options, ...requestLimits, origin }, handler),
     release: () => {},

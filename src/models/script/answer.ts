@@ -2,16 +2,16 @@
 import { APICallError, type LanguageModelV4CallOptions, type LanguageModelV4Content, type LanguageModelV4Usage } from '@ai-sdk/provider';
 import { RetinueError } from '../../contract/error.ts';
 import type { Json } from '../../contract/json.ts';
-import type { Answer } from '../answer-stream.ts';
+import type { ModelAnswerContent } from '../answer-stream.ts';
 import { findRunIds } from './conversation.ts';
-import type { Step } from './format.ts';
+import type { ScriptStep } from './format.ts';
 
 /** `position` is the step's index in its run; it makes the ids of calls unique. Throws RetinueError `script` for an unknown `{{run:N}}`. */
 export function stepToAnswer(
-  step: Step,
+  step: ScriptStep,
   { file, position }: { file: string; position: number },
   options: LanguageModelV4CallOptions,
-): Answer {
+): ModelAnswerContent {
   const fill = createPlaceholderFiller(file, options);
   const content: LanguageModelV4Content[] = [];
   if (step.reasoning !== undefined) content.push({ type: 'reasoning', text: fill(step.reasoning) as string });
@@ -24,7 +24,7 @@ export function stepToAnswer(
   return { content, finishReason: { unified, raw: unified }, usage: stepUsage(step, options, content) };
 }
 
-export function createStepError(error: NonNullable<Step['error']>, url: string): APICallError {
+export function createStepError(error: NonNullable<ScriptStep['error']>, url: string): APICallError {
   return new APICallError({
     message: error.message,
     url,
@@ -56,7 +56,7 @@ function createPlaceholderFiller(file: string, options: LanguageModelV4CallOptio
 }
 
 /** `usage: null` in a script means a provider that reports none; without `usage` it is estimated. */
-function stepUsage(step: Step, options: LanguageModelV4CallOptions, content: LanguageModelV4Content[]): LanguageModelV4Usage {
+function stepUsage(step: ScriptStep, options: LanguageModelV4CallOptions, content: LanguageModelV4Content[]): LanguageModelV4Usage {
   if (step.usage === null) return countsToUsage({});
   if (step.usage !== undefined) return countsToUsage(step.usage);
   return countsToUsage({ input: estimateTokens(options.prompt), output: content.length === 0 ? 0 : estimateTokens(content) });
@@ -67,7 +67,7 @@ function estimateTokens(value: unknown): number {
   return Math.ceil(Buffer.byteLength(JSON.stringify(value)) / 3);
 }
 
-function countsToUsage({ input, output, cached, reasoning }: Partial<NonNullable<Step['usage']>>): LanguageModelV4Usage {
+function countsToUsage({ input, output, cached, reasoning }: Partial<NonNullable<ScriptStep['usage']>>): LanguageModelV4Usage {
   return {
     inputTokens: { total: input, noCache: subtract(input, cached), cacheRead: cached, cacheWrite: undefined },
     outputTokens: { total: output, text: subtract(output, reasoning), reasoning },

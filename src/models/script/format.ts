@@ -21,7 +21,7 @@ const Call = withKeys({
   id: z.string().optional(),
 }).refine((call) => call.args === undefined || call.raw === undefined, 'must have `args` or `raw`, not both');
 
-const Step = withKeys({
+const ScriptStep = withKeys({
   expect: withKeys({
     prompt: z.string().optional(),
     tools: z.array(z.string()).optional(),
@@ -43,15 +43,15 @@ const Step = withKeys({
   hang: z.enum(['start', 'middle']).optional(),
   repeat: z.int().min(1).max(100_000).optional(),
 });
-export type Step = z.infer<typeof Step>;
+export type ScriptStep = z.infer<typeof ScriptStep>;
 
-const Entry = withKeys({
+const ScriptEntry = withKeys({
   when: withKeys({ agent: z.string().optional(), label: z.string().optional(), task: z.string().optional() }).optional(),
   times: z.union([z.int().min(1), z.literal('any')]).default(1),
-  steps: z.array(Step),
-  compact: z.array(Step).min(1).optional(),
+  steps: z.array(ScriptStep),
+  compact: z.array(ScriptStep).min(1).optional(),
 });
-export type Entry = z.infer<typeof Entry>;
+export type ScriptEntry = z.infer<typeof ScriptEntry>;
 
 const Script = withKeys({
   model: withKeys({
@@ -59,7 +59,7 @@ const Script = withKeys({
     maxOutputTokens: z.int().min(1).optional(),
     price: withKeys({ input: usd, output: usd, cached: usd.optional() }).optional(),
   }).optional(),
-  runs: z.array(Entry).min(1),
+  runs: z.array(ScriptEntry).min(1),
 });
 export type Script = z.infer<typeof Script>;
 

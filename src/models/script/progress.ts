@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type ErrorInfo, RetinueError } from '../../contract/error.ts';
 import type { ModelRequester } from '../../ports/model.ts';
 import { countAnswers, findEffort, isCompactionRequest, latestInput, toolNames } from './conversation.ts';
-import type { Entry, Script, Step } from './format.ts';
+import type { Script, ScriptEntry, ScriptStep } from './format.ts';
 
 /**
  * A run takes an entry of the script at its first call and keeps it.
@@ -13,21 +13,21 @@ import type { Entry, Script, Step } from './format.ts';
  */
 export interface ScriptProgress {
   /** The next step of the run. Throws RetinueError `script` if the script has none for this call. */
-  takeStep(run: ModelRequester, options: LanguageModelV4CallOptions): { step: Step; position: number };
+  takeStep(run: ModelRequester, options: LanguageModelV4CallOptions): { step: ScriptStep; position: number };
   /** The error for steps or entries that are unused although the run ends; null if there are none. */
   findUnused(run: ModelRequester): ErrorInfo | null;
 }
 
 interface Cursor {
-  entry: Entry;
+  entry: ScriptEntry;
   /** Compactions so far. */
   compactions: number;
-  steps: Step[];
+  steps: ScriptStep[];
   position: number;
 }
 
 export function createScriptProgress(file: string, script: Script): ScriptProgress {
-  const uses = new Map<Entry, number>();
+  const uses = new Map<ScriptEntry, number>();
   const cursors = new Map<string, Cursor>();
   let isResumed = false;
 
@@ -47,7 +47,7 @@ export function createScriptProgress(file: string, script: Script): ScriptProgre
   };
 
   /** Compactions take no step: `compact` answers them in order, its last step all further ones. */
-  const takeCompaction = (cursor: Cursor, run: ModelRequester): { step: Step; position: number } => {
+  const takeCompaction = (cursor: Cursor, run: ModelRequester): { step: ScriptStep; position: number } => {
     const { compact } = cursor.entry;
     const step = compact?.[Math.min(cursor.compactions++, compact.length - 1)];
     if (step === undefined) throw createError(run, 'the conversation is to be compacted, but the entry has no `compact`');
@@ -81,31 +81,31 @@ export function createScriptProgress(file: string, script: Script): ScriptProgre
   };
 }
 
-function matchesRun({ when }: Entry, run: ModelRequester): boolean {
+function matchesRun({ when }: ScriptEntry, run: ModelRequester): boolean {
   if (when === undefined) return true;
   if (when.agent !== undefined && when.agent !== run.agent) return false;
   if (when.label !== undefined && when.label !== run.label) return false;
   return when.task === undefined || run.task.includes(when.task);
 }
 
-const maxUses = (entry: Entry): number => (entry.times === 'any' ? Number.POSITIVE_INFINITY : entry.times);
-const minUses = (entry: Entry): number => (entry.times === 'any' ? 0 : entry.times);
+const maxUses = (entry: ScriptEntry): number => (entry.times === 'any' ? Number.POSITIVE_INFINITY : entry.times);
+const minUses = (entry: ScriptEntry): number => (entry.times === 'any' ? 0 : entry.times);
 
 /** The position after as many steps as leave `answers` answers in the conversation. */
-function positionAfter(steps: Step[], answers: number): number {
+function positionAfter(steps: ScriptStep[], answers: number): number {
   let position = 0;
   for (let seen = 0; seen < answers && position < steps.length; position++) if (leavesAnswer(steps[position])) seen++;
   return position;
 }
 
-function leavesAnswer(step: Step | undefined): boolean {
+function leavesAnswer(step: ScriptStep | undefined): boolean {
   return (
     step !== undefined && step.error === undefined && step.hang === undefined && Boolean(step.text || step.reasoning || step.calls?.length)
   );
 }
 
 /** Null if the call is what the step expects. */
-function findMismatch({ expect }: Step, input: string, options: LanguageModelV4CallOptions): string | null {
+function findMismatch({ expect }: ScriptStep, input: string, options: LanguageModelV4CallOptions): string | null {
   const tools = toolNames(options);
   const effort = findEffort(options);
   if (expect?.prompt !== undefined && !input.includes(expect.prompt)) return `${quote(expect.prompt)}, but the input was ${quote(input)}`;

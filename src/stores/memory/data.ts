@@ -172,7 +172,7 @@ export function wakeTree(memory: MemoryData, rootId: string, now: number): void 
 }
 
 /**
- * Gives a tree of a queue a job if it has none and has not ended. Whoever claims a tree calls it: should that process die, other workers find the tree by
+ * Gives a tree of a queue a job if it has none and has not ended. A process that claims a tree calls it: if that process dies, other workers find the tree by
  * its job.
  */
 export function ensureJob(memory: MemoryData, rootId: string): void {

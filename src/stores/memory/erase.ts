@@ -7,7 +7,7 @@ export function eraseTree(memory: MemoryData, rootId: string, at: string): Erase
   const tree = memory.trees.get(rootId);
   if (tree === undefined || tree.runs.length === 0) return { ok: false, reason: 'unknown' };
   if (tree.runs.some(({ row }) => row !== null && isLive(row.status))) return { ok: false, reason: 'live' };
-  const weight = weighTrees(memory, [rootId]);
+  const weight = weighStoredTrees(memory, [rootId]);
   for (const hash of listUnsharedBlobs(memory, [rootId])) memory.blobs.delete(hash);
   tree.pins.clear();
   tree.consumed.clear();
@@ -17,7 +17,7 @@ export function eraseTree(memory: MemoryData, rootId: string, at: string): Erase
   return { ok: true, ...weight };
 }
 
-export function weighTrees(memory: MemoryData, rootIds: string[]): { facts: number; bytes: number } {
+export function weighStoredTrees(memory: MemoryData, rootIds: string[]): { facts: number; bytes: number } {
   const texts = rootIds.flatMap((rootId) => memory.trees.get(rootId)?.facts ?? []).filter(({ text }) => text !== '');
   const blobs = listUnsharedBlobs(memory, rootIds).map((hash) => memory.blobs.get(hash) ?? '');
   const contents = [...texts.map(({ text }) => text), ...blobs];

@@ -15,7 +15,7 @@ export interface TreeState {
   fence: number | null;
 }
 
-export interface RunState {
+export interface AppendRunState {
   n: number;
   isNew: boolean;
   /** The number of its tree; null if it is not stored yet. */
@@ -28,7 +28,7 @@ export interface StoredState {
   xid: string;
   isRegistered: boolean;
   trees: Map<string, TreeState>;
-  runs: Map<string, RunState>;
+  runs: Map<string, AppendRunState>;
   /** Ids of runs by `keyName`. */
   keys: Map<string, string>;
   /** The root runs of units that consume orders without facts. */
@@ -58,7 +58,7 @@ export interface AppendPlan {
   consumed: { tree: number; rootId: string; runId: string; id: string }[];
 }
 
-export interface PlanDeps {
+export interface AppendPlanDeps {
   owner: Owner;
   /** The ownership of each unit's tree when `append` was called; null if another one has replaced it since. */
   ownerships: (Ownership | null)[];
@@ -71,7 +71,7 @@ export function keyName(parentId: string | null, key: string): string {
 }
 
 /** A run as the accepted units leave it. */
-interface TouchedRun extends RunState {
+interface TouchedRun extends AppendRunState {
   id: string;
   tree: number;
   row: RunRow | null;
@@ -80,7 +80,7 @@ interface TouchedRun extends RunState {
   rootId: string;
 }
 
-export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ownerships, authenticator }: PlanDeps): AppendPlan {
+export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ownerships, authenticator }: AppendPlanDeps): AppendPlan {
   const plan: AppendPlan = { xid: stored.xid, results: [], newTrees: [], runs: [], facts: [], accepted: [], consumed: [] };
   const touched = new Map<string, TouchedRun>();
   const keys = new Map(stored.keys);
@@ -133,7 +133,7 @@ export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ow
       const known = runs.get(id) ?? touched.get(id);
       if (known !== undefined && known.rootId !== unit.rootId) return null;
       if (known !== undefined) return { ...known };
-      const { n, isNew, tree: own, seq } = stored.runs.get(id) as RunState;
+      const { n, isNew, tree: own, seq } = stored.runs.get(id) as AppendRunState;
       if (own !== null && own !== tree) return null;
       return { id, n, isNew, tree: treeNumber, seq, row: null, lastHash: null, rootId: unit.rootId };
     };
@@ -186,7 +186,7 @@ export function planAppend(units: TreeAppend[], stored: StoredState, { owner, ow
     const known = plan.runs.find(({ id }) => id === rootId);
     if (known !== undefined) known.tag = tag;
     else {
-      const { n, tree } = stored.runs.get(rootId) as RunState;
+      const { n, tree } = stored.runs.get(rootId) as AppendRunState;
       plan.runs.push({ n, id: rootId, tree: tree as number, seq: head.seq, row: null, tag });
     }
   }

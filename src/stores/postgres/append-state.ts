@@ -1,7 +1,7 @@
 // What the checks of an append need to know, read in one round trip together with the locks.
 import type { Owner, TreeAppend } from '../../ports/store.ts';
 import type { StoredHead } from '../run-heads.ts';
-import { keyName, type RunState, type StoredState, type TreeState } from './append-plan.ts';
+import { type AppendRunState, keyName, type StoredState, type TreeState } from './append-plan.ts';
 import { decodeText, encodeText } from './encode.ts';
 import { selectHeads } from './run-tags.ts';
 import type { Transaction } from './transaction.ts';
@@ -25,7 +25,7 @@ const selectKeys = (s: string) => `
   CROSS JOIN LATERAL (SELECT id FROM ${s}.runs WHERE coalesce(runs.parent, '') = given.parent AND runs.key = given.key LIMIT 1) AS run`;
 
 type TreeRow = TreeState & { root: string; isRegistered: boolean; xid: string };
-type RunEntry = RunState & { id: string };
+type RunEntry = AppendRunState & { id: string };
 
 export async function readState(transaction: Transaction, s: string, units: TreeAppend[], owner: Owner): Promise<StoredState> {
   const rootIds = [...new Set(units.map(({ rootId }) => rootId))];

@@ -1,6 +1,6 @@
 // pg-boss on the connections of the store. It is loaded and started when a queue is first used, and has a schema of its own beside the one of the store.
 //
-// A job of a tree never fails by itself: it is repeated until a worker completes it, however often workers die. What kills its workers is a matter of the tree.
+// A job of a tree never fails: it is repeated until a worker completes it, however often workers die. A tree that kills its workers is handled by its runs.
 import { hash } from 'node:crypto';
 import type { PgBoss } from 'pg-boss';
 import { RetinueError } from '../../contract/error.ts';

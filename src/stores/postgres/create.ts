@@ -31,7 +31,7 @@ import { channelName, createSession } from './session.ts';
 import { parseDatabaseUrl } from './url.ts';
 import { createWatcher } from './watch.ts';
 
-/** How long `close` waits for what is under way. */
+/** How long `close` waits for open statements. */
 const closeGraceMs = 2_000;
 
 /** Opens the store in a database that many processes may share. Rejects with `usage`, `store_io`, `store_busy`, `store_corrupt` or `store_newer`. */

@@ -1,4 +1,4 @@
-// The jobs of trees. A row of the table `jobs` names the one job that a tree has in pg-boss, so that whoever settles it needs only the tree. Every change
+// The jobs of trees. A row of the table `jobs` names the one job that a tree has in pg-boss, so that the tree is enough to settle it. Every change
 // of a row is made under the lock of its tree, in one transaction with the change in pg-boss.
 import { randomBytes } from 'node:crypto';
 import type { PgBoss } from 'pg-boss';
@@ -19,7 +19,7 @@ export interface Jobs {
    */
   wake(transaction: Transaction, rootId: string): Promise<void>;
   /**
-   * Gives a tree of a queue a job if it has none and has not ended. Whoever claims a tree calls it: should that process die, other workers find the tree
+   * Gives a tree of a queue a job if it has none and has not ended. A process that claims a tree calls it: if that process dies, other workers find the tree
    * by its job. The caller holds the lock of the tree and has prepared its queue.
    */
   ensure(transaction: Transaction, rootId: string): Promise<void>;
@@ -89,7 +89,7 @@ export function createJobs({ connections, boss, queueChannel }: JobDeps): Jobs {
   }
 
   /**
-   * Whether a tree that was released needs a worker again. An order that came meanwhile has nobody to carry it out. A process that has taken the tree
+   * Whether a tree that was released needs a worker again. No process carries out an order that came meanwhile. A process that has taken the tree
    * meanwhile may die, and is found by the job.
    */
   async function needsWorker(transaction: Transaction, rootId: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-// Live pieces of streams between processes, by notifications. A subscriber says now and then that it is there; only then do the processes that drive
+// Live pieces of streams between processes, by notifications. A subscriber announces itself now and then; only then do the processes that drive
 // runs send anything: their pieces, and that there are new facts. Best effort: without it a reader still sees every fact, at the next poll.
 //
 // A payload is the JSON of a `Payload`. The database may be shared with others, so everything else is ignored.

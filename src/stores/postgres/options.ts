@@ -13,13 +13,13 @@ export interface Timing {
   heartbeat: number;
   /** A lease without a heartbeat for this long may be taken over, even if its process is alive. By the clock of the database. */
   silence: number;
-  /** For this long after the start of the server nobody counts as silent: while it was down, nobody could send a heartbeat. */
+  /** For this long after the start of the server no process counts as silent: none could send a heartbeat while it was down. */
   restartGrace: number;
-  /** How often to look for new facts of other processes, while somebody watches them. */
+  /** How often to look for new facts of other processes, while they are watched. */
   factPoll: number;
   /** How often live pieces are sent at most. */
   liveBatch: number;
-  /** How often a subscriber to live pieces says that it is there. Publishers forget it after two and a half times as long. */
+  /** How often a subscriber to live pieces announces itself. Publishers forget it after two and a half times as long. */
   announce: number;
   /** Limits of the server: a statement, waiting for a lock, and a transaction whose process does nothing. */
   statement: number;

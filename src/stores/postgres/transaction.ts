@@ -12,7 +12,7 @@ export interface Query {
 export interface Transaction {
   /** Sends a statement. Resolves to its rows. */
   query<Row>(query: Query): Promise<Row[]>;
-  /** Sends a statement whose result nobody needs. The commit fails if it fails. */
+  /** Sends a statement without waiting for its result. The commit fails if it fails. */
   send(query: Query): void;
 }
 
@@ -31,7 +31,7 @@ export function createTransaction(client: PoolClient): OpenTransaction {
 
   function send(query: Query): Promise<QueryResult> {
     const result = client.query(query as { text: string; values: unknown[] });
-    // An error is reported by whoever waits for the result, or by the commit.
+    // The code that waits for the result reports an error, or else the commit does.
     result.catch(() => {});
     sent.push(result);
     return result;

@@ -16,7 +16,7 @@ const closeTimeoutMs = 2_000;
 const commitsPerLook = 16;
 
 /*
- * A passive checkpoint blocks no connection but skips what is written in the meantime, so under steady load the log would never start anew. The
+ * A passive checkpoint blocks no connection but skips pages that are written in the meantime, so under steady load the log would never start anew. The
  * second one makes the rest short, and `TRUNCATE` then takes the write lock for what remains. It gives up at once if a reader needs the log.
  */
 const source = `

@@ -32,7 +32,7 @@ export interface DifferenceEncoder {
 interface Base {
   position: number;
   text: string;
-  /** A copy that nobody else changes; made at the first use. */
+  /** A private copy; made at the first use. */
   data: JsonObject | null;
 }
 

@@ -1,4 +1,4 @@
-// Subscribes to the live pieces of all other processes that have a lease on this database, while somebody listens.
+// Subscribes to the live pieces of all other processes that have a lease on this database, while there are listeners.
 import type { StatementSync } from 'node:sqlite';
 import type { Delta } from '../../contract/delta.ts';
 import { createSubscription, type Subscription } from './live-relay.ts';

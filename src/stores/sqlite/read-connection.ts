@@ -1,6 +1,6 @@
 // Opens a database for reading without writing to it or beside it, as far as SQLite allows that.
 //
-// - Without a write-ahead log nobody has the database open, and the file is read as it is (`immutable`). No file is created.
+// - Without a write-ahead log no process has the database open, and the file is read as it is (`immutable`). No file is created.
 // - With a log, SQLite needs its index (`-shm`). It is used, or created if the folder is writable (`shared`).
 // - With a log in a folder that cannot be written and without its index, both files are copied to a private folder.
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';

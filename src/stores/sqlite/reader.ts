@@ -1,4 +1,4 @@
-// The store port over a database that is only read: one that somebody else made, or that may not be written. Works on databases of every version.
+// The store port over a database that is only read: one that another user made, or that may not be written. Works on databases of every version.
 // Every method that writes is rejected.
 import { RetinueError } from '../../contract/error.ts';
 import type { OrderAuthenticator, Store } from '../../ports/store.ts';

@@ -11,7 +11,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { mayHaveHardLinks } from '../../text/package-files.ts';
-import { describeKind, errorCode, explainFileError, type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, describeKind, explainFileError, findErrorCode, type Refusal } from '../refusal.ts';
 import { closedAliases, displayPath, isClosed, isUnder, pathInside, splitPath } from './paths.ts';
 
 /** A real path inside the workspace; `root` is the real path of the workspace. The end of the path need not exist. */
@@ -27,18 +27,19 @@ export interface OpenDirectory {
 const maxDepth = 256;
 
 export async function locatePath(workspace: string, asked: string): Promise<LocatedPath> {
-  if (asked.includes('\0')) return refuse('a path must not contain NUL characters');
+  if (asked.includes('\0')) return createToolRefusal('a path must not contain NUL characters');
   try {
     const root = await realpath(workspace);
     const path = pathInside([root, workspace], asked);
-    if (path === null) return refuse(`${asked} is outside the workspace`);
-    if (splitPath(path).length > maxDepth) return refuse(`a path may have at most ${maxDepth} names`);
+    if (path === null) return createToolRefusal(`${asked} is outside the workspace`);
+    if (splitPath(path).length > maxDepth) return createToolRefusal(`a path may have at most ${maxDepth} names`);
     const real = pathInside([root], await resolveExistingLinks(root, path));
-    if (real === null) return refuse(`${displayPath(path)} leads out of the workspace through a link`);
-    if (isClosed(path) || isClosed(real) || (await isAliasOf(root, real, closedAliases))) return refuse('.retinue is closed to tools');
+    if (real === null) return createToolRefusal(`${displayPath(path)} leads out of the workspace through a link`);
+    if (isClosed(path) || isClosed(real) || (await isAliasOf(root, real, closedAliases)))
+      return createToolRefusal('.retinue is closed to tools');
     return { ok: true, root, path: real };
   } catch (error) {
-    return refuse(explainFileError(error, asked));
+    return createToolRefusal(explainFileError(error, asked));
   }
 }
 
@@ -91,7 +92,7 @@ export async function openDirectory(
     return { ok: true, dir };
   } catch (error) {
     await dir?.handle.close();
-    return refuse(explainFileError(error, path));
+    return createToolRefusal(explainFileError(error, path));
   }
 }
 
@@ -119,7 +120,7 @@ export async function openFile(workspace: string, asked: string): Promise<Opened
 /** The same for a path that is already real. */
 export async function openRealPath(root: string, path: string): Promise<OpenedFile> {
   const { parent, name } = splitParent(path);
-  if (name === null) return refuse(`${displayPath(path)} is a directory; use list to see its entries`);
+  if (name === null) return createToolRefusal(`${displayPath(path)} is a directory; use list to see its entries`);
   const opened = await openDirectory(root, parent, { create: false });
   if (!opened.ok) return opened;
   await using _ = opened.dir.handle;
@@ -130,10 +131,10 @@ export async function openRealPath(root: string, path: string): Promise<OpenedFi
     const problem = readProblem(stats, path);
     if (problem === null) return { ok: true, file, stats, path };
     await file.close();
-    return refuse(problem);
+    return createToolRefusal(problem);
   } catch (error) {
     await file?.close();
-    return refuse(explainFileError(error, path));
+    return createToolRefusal(explainFileError(error, path));
   }
 }
 
@@ -158,10 +159,10 @@ async function openChild(dir: OpenDirectory, name: string, create: boolean): Pro
   try {
     return await open(at, directoryFlags);
   } catch (error) {
-    if (!create || errorCode(error) !== 'ENOENT') throw error;
+    if (!create || findErrorCode(error) !== 'ENOENT') throw error;
   }
   await mkdir(at).catch((error) => {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (findErrorCode(error) !== 'EEXIST') throw error;
   });
   return open(at, directoryFlags);
 }
@@ -173,7 +174,7 @@ async function resolveExistingLinks(root: string, path: string): Promise<string>
     try {
       return join(await realpath(join(root, ...names.slice(0, known))), ...names.slice(known));
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT' || known === 0) throw error;
+      if (findErrorCode(error) !== 'ENOENT' || known === 0) throw error;
     }
   }
 }

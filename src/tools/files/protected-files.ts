@@ -1,5 +1,5 @@
 // Files that programs on the user's machine obey as soon as the folder is entered, opened or committed, without anybody reading them first. They count at
-// the top of the workspace. Scripts, build files and workflows are not protected: somebody starts or pushes them. `src/rules/asked-files.ts` lists files
+// the top of the workspace. Scripts, build files and workflows are not protected: they take effect only when a person starts or pushes them. `src/rules/asked-files.ts` lists files
 // that are ordinary work but have more power than their content shows.
 
 export interface ProtectedFiles {

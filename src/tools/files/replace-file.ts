@@ -9,7 +9,7 @@ import { type BigIntStats, constants, lstatSync, renameSync } from 'node:fs';
 import { access, lstat, open, unlink } from 'node:fs/promises';
 import type { Artifact } from '../../contract/artifact.ts';
 import type { ChangedFile, Memo } from '../../ports/tool.ts';
-import { describeKind, errorCode, type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, describeKind, findErrorCode, type Refusal } from '../refusal.ts';
 import { entryPath, isAliasOf, type LocatedPath, locatePath, type OpenDirectory, openDirectory, splitParent } from './confine.ts';
 import { createDiff } from './diff.ts';
 import { hashContent, hashFile, lastSeenVersion, maxHashedBytes } from './file-version.ts';
@@ -48,7 +48,7 @@ export async function openWriteTarget(
   const { root, path } = located;
   await options.confirm(openedSubjects(asked, workspace, path));
   const { parent, name } = splitParent(path);
-  if (name === null) return refuse(`${displayPath(path)} is a directory`);
+  if (name === null) return createToolRefusal(`${displayPath(path)} is a directory`);
   const opened = await openDirectory(root, parent, options);
   return opened.ok ? { ok: true, target: { path, dir: opened.dir, name } } : opened;
 }
@@ -60,10 +60,10 @@ export async function locateWriteTarget(workspace: string, asked: string): Promi
   const { root, path } = located;
   const plain = pathInside([root, workspace], asked) ?? path;
   const controlled = await findGitControlledPaths(root);
-  if (controlled.problem !== null) return refuse(`nothing is written, because ${controlled.problem}`);
+  if (controlled.problem !== null) return createToolRefusal(`nothing is written, because ${controlled.problem}`);
   const isClosedToWriting = isProtected(plain) || isProtected(path) || (await isProtectedTarget(root, path, controlled));
   if (!isClosedToWriting) return located;
-  return refuse(
+  return createToolRefusal(
     `${displayPath(plain)} is protected: tools may not change settings, hooks or agent definitions that the user's programs load`,
   );
 }
@@ -78,22 +78,22 @@ async function isProtectedTarget(root: string, path: string, { repository, confi
 export async function readCurrent({ dir, name, path }: WriteTarget): Promise<{ ok: true; current: CurrentFile | null } | Refusal> {
   const at = entryPath(dir, name);
   const stats = await lstat(at).catch((error) => {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (findErrorCode(error) === 'ENOENT') return null;
     throw error;
   });
   if (stats === null) return { ok: true, current: null };
-  if (!stats.isFile()) return refuse(`${path} is ${describeKind(stats)}, not a file`);
+  if (!stats.isFile()) return createToolRefusal(`${path} is ${describeKind(stats)}, not a file`);
   // One of its other names may be outside the workspace.
-  if (stats.nlink > 1) return refuse(`${path} has several hard links, so it is not changed`);
+  if (stats.nlink > 1) return createToolRefusal(`${path} has several hard links, so it is not changed`);
   // A rename needs no write permission on the file, so without this check a read-only file would be replaced.
   const writable = await access(at, constants.W_OK).then(
     () => true,
     () => false,
   );
-  if (!writable) return refuse(`${path} is read-only`);
+  if (!writable) return createToolRefusal(`${path} is read-only`);
   await using file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
   const opened = await file.stat({ bigint: true });
-  if (!opened.isFile()) return refuse(`${path} is ${describeKind(opened)}, not a file`);
+  if (!opened.isFile()) return createToolRefusal(`${path} is ${describeKind(opened)}, not a file`);
   const content = await readWhole(file, maxHashedBytes);
   const version = content === null ? await hashFile(file) : hashContent(content, opened);
   return { ok: true, current: { stats: opened, version, content } };

@@ -1,4 +1,4 @@
-// What a run is told about its workspace: platform, git branch, uncommitted changes.
+// Describes a workspace for prompts: platform, git branch, uncommitted changes.
 //
 // The repository may be hostile: its configuration can make git start any program. The branch is read from files. Git itself is started only in a
 // sandbox, where it can change nothing and has no network. Without a sandbox, nothing is said about uncommitted changes.

@@ -27,7 +27,7 @@ export interface ConnectionDeps extends TargetDeps {
   marks?: (() => Record<string, string>) | undefined;
 }
 
-export interface Connection {
+export interface McpConnection {
   /** Rejects with an Error whose message says why the server cannot be used. */
   list(): Promise<ToolListing>;
   /** The answer of the server, unchecked. Rejects with an Error that the model can read. */
@@ -49,7 +49,7 @@ const maxProblemChars = 500;
 const closedMessage = 'the connection is closed';
 const Anything = z.looseObject({});
 
-export function createConnection(definition: McpServer, deps: ConnectionDeps): Connection {
+export function createMcpConnection(definition: McpServer, deps: ConnectionDeps): McpConnection {
   const { clock } = deps;
   const startMs = definition.startupTimeout === undefined ? defaultStartMs : definition.startupTimeout * 1000;
   const closing = new AbortController();

@@ -9,7 +9,7 @@ import { cleanText } from '../../text/cut.ts';
 import { loadChecker, maxSchemaBytes } from '../json-schema.ts';
 import { escapeControls, formatCount } from '../text.ts';
 import { callResultToToolResult } from './call-result.ts';
-import type { Connection } from './connection.ts';
+import type { McpConnection } from './connection.ts';
 import { maxTools, type ToolListing } from './list-tools.ts';
 import { assignToolNames } from './tool-names.ts';
 
@@ -37,7 +37,7 @@ export async function createServerTools(
   name: string,
   server: McpServer,
   listing: ToolListing,
-  connection: Connection,
+  connection: McpConnection,
 ): Promise<ServerTools> {
   const compile = await loadChecker();
   const problems: string[] = [];
@@ -87,7 +87,7 @@ interface ValidTool {
   check: ResultCheck;
 }
 
-function createTool({ name, raw, inputSchema, check }: ValidTool, server: McpServer, connection: Connection): AnyTool {
+function createTool({ name, raw, inputSchema, check }: ValidTool, server: McpServer, connection: McpConnection): AnyTool {
   const readOnly = raw.annotations?.readOnlyHint === true;
   return {
     name,

@@ -8,7 +8,7 @@ import type { McpServer } from '../../contract/mcp-server.ts';
 import type { AnyTool } from '../../ports/tool.ts';
 import type { ToolSource, ToolSourceResult } from '../../ports/tool-source.ts';
 import { canonical } from '../../text/canonical.ts';
-import type { Connection, ConnectionDeps } from './connection.ts';
+import type { ConnectionDeps, McpConnection } from './connection.ts';
 import type { ServerTools } from './create-tools.ts';
 import type { ToolListing } from './list-tools.ts';
 import { findToolPatterns, type Servers, selectServers } from './select-servers.ts';
@@ -26,7 +26,7 @@ export interface Mcp extends ToolSource {
 }
 
 interface ConnectedServer {
-  connection: Connection;
+  connection: McpConnection;
   /** The tools made from the last listing. */
   made: { from: ToolListing; tools: Promise<ServerTools> } | null;
 }
@@ -37,10 +37,10 @@ export function createMcp(options: McpOptions): Mcp {
   let isClosed = false;
 
   async function findOrCreate(name: string, server: McpServer): Promise<ConnectedServer> {
-    const { createConnection } = await import('./connection.ts');
+    const { createMcpConnection } = await import('./connection.ts');
     if (isClosed) throw new Error('the connection is closed');
     const key = canonical([name, server]);
-    const found = connected.get(key) ?? { connection: createConnection(server, options), made: null };
+    const found = connected.get(key) ?? { connection: createMcpConnection(server, options), made: null };
     connected.set(key, found);
     return found;
   }

@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { dieWithParent } from '../../system/die-with-parent.ts';
-import { errorCode } from '../refusal.ts';
+import { findErrorCode } from '../refusal.ts';
 import type { ServerTarget } from './resolve-target.ts';
 
 /**
@@ -33,7 +33,7 @@ function findExecutable(command: string, cwd: string, path: string): string {
       accessSync(candidate, constants.X_OK);
       if (statSync(candidate).isFile()) return candidate;
     } catch (error) {
-      isDenied ||= errorCode(error) === 'EACCES';
+      isDenied ||= findErrorCode(error) === 'EACCES';
     }
   }
   throw new Error(isDenied ? `${command} is not executable` : `the program ${command} was not found`);

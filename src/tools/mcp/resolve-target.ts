@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
 import type { McpServer } from '../../contract/mcp-server.ts';
-import { createEnvironment, type Environment } from '../shell/environment.ts';
+import { createEnvironment, type ShellEnvironment } from '../shell/environment.ts';
 
 /** A server definition with its variables replaced: the command to start, or the address to connect to. */
 export type ServerTarget =
@@ -11,7 +11,7 @@ export type ServerTarget =
   | { kind: 'address'; url: URL; headers: Record<string, string>; sse: boolean };
 
 export interface TargetDeps {
-  env: Environment;
+  env: ShellEnvironment;
   workspace: string;
 }
 
@@ -40,19 +40,19 @@ export function resolveTarget(server: McpServer, { env, workspace }: TargetDeps)
 }
 
 /** An empty variable counts as unset. */
-function readVariable(name: string, env: Environment): string {
+function readVariable(name: string, env: ShellEnvironment): string {
   const value = env[name];
   if (value) return value;
   throw new Error(`the variable ${name}, which its definition names, is not set`);
 }
 
-function expandVariables(text: string, env: Environment): string {
+function expandVariables(text: string, env: ShellEnvironment): string {
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, name: string, other?: string) =>
     other === undefined ? readVariable(name, env) : env[name] || other,
   );
 }
 
-function homeDirectory(env: Environment): string {
+function homeDirectory(env: ShellEnvironment): string {
   return env.HOME && isAbsolute(env.HOME) ? env.HOME : homedir();
 }
 

@@ -15,7 +15,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { killAtExit } from '../../system/kill-at-exit.ts';
 import { createLineReader } from '../../system/line-reader.ts';
 import { createProcessGroup, endRemaining, findRemaining, type ProcessGroup } from '../../system/remaining-processes.ts';
-import { errorCode } from '../refusal.ts';
+import { findErrorCode } from '../refusal.ts';
 import { createLaunchCommand } from './launch.ts';
 import type { ServerTarget } from './resolve-target.ts';
 import { maxMessageBytes, type ServerTransport } from './server-transport.ts';
@@ -154,5 +154,5 @@ export function createStdioTransport(
 }
 
 function startProblem(error: unknown, command: string): string {
-  return `${command} could not be started: ${errorCode(error) || String(error)}`;
+  return `${command} could not be started: ${findErrorCode(error) || String(error)}`;
 }

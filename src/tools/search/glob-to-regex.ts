@@ -1,5 +1,5 @@
 // Translates globs for ripgrep.
-import { type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, type Refusal } from '../refusal.ts';
 
 const maxNesting = 50;
 const nameChar = '[^/]';
@@ -27,14 +27,14 @@ export function globToRegex(glob: string): { ok: true; regex: string } | Refusal
       regex += escapeRegex(literal);
       at += 1 + literal.length;
     } else {
-      if (char === '{' && ++depth > maxNesting) return refuse(`pattern: braces are nested more than ${maxNesting} deep`);
+      if (char === '{' && ++depth > maxNesting) return createToolRefusal(`pattern: braces are nested more than ${maxNesting} deep`);
       const ends = char === '}' && depth > 0;
       regex += translateCharacter(char, depth);
       if (ends) depth--;
       at++;
     }
   }
-  return depth > 0 ? refuse('pattern: a { is not closed; write \\{ to mean the character') : { ok: true, regex };
+  return depth > 0 ? createToolRefusal('pattern: a { is not closed; write \\{ to mean the character') : { ok: true, regex };
 }
 
 function translateCharacter(char: string, depth: number): string {
@@ -61,7 +61,7 @@ type Class = { ok: true; regex: string; next: number } | Refusal;
 /** `[a-z]`, `[!a]`, `[]x]`. A class never matches a slash. */
 function translateClass(glob: string, at: number): Class {
   const found = /^\[([!^]?)((?:\]|\\.|[^\]\\])(?:\\.|[^\]\\])*)\]/su.exec(glob.slice(at));
-  if (found === null) return refuse('pattern: a [ is not closed; write \\[ to mean the character');
+  if (found === null) return createToolRefusal('pattern: a [ is not closed; write \\[ to mean the character');
   const [whole, not, inside] = found as unknown as [string, string, string];
   const chars = [...inside.matchAll(/\\(.)|(.)/gsu)].map(([, escaped, plain]) => ({
     char: (escaped ?? plain) as string,
@@ -72,7 +72,7 @@ function translateClass(glob: string, at: number): Class {
     const from = chars[index]?.char as string;
     const to = chars[index + 1]?.dash ? chars[index + 2]?.char : undefined;
     if (to !== undefined && (to.codePointAt(0) as number) < (from.codePointAt(0) as number)) {
-      return refuse(`pattern: the range ${from}-${to} is reversed`);
+      return createToolRefusal(`pattern: the range ${from}-${to} is reversed`);
     }
     regex += to === undefined ? escapeRegex(from) : `${escapeRegex(from)}-${escapeRegex(to)}`;
     if (to !== undefined) index += 2;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { entryPath, type OpenDirectory } from '../files/confine.ts';
 import { closedAliases, pathInside } from '../files/paths.ts';
-import { errorCode, type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, findErrorCode, type Refusal } from '../refusal.ts';
 
 /** The time limit of a search; what it has found by then is shown with a notice. */
 export const searchMs = 800;
@@ -32,7 +32,7 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
   signal.throwIfAborted();
   const program = findRipgrep();
   if (program === null) {
-    return refuse(`ripgrep for ${process.platform}-${process.arch} is missing; install Retinue with its optional packages`);
+    return createToolRefusal(`ripgrep for ${process.platform}-${process.arch} is missing; install Retinue with its optional packages`);
   }
   const children: ChildProcess[] = [];
   const start = (given: string[], input: 'ignore' | Readable): ChildProcess => {
@@ -69,10 +69,10 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
     timer = setTimeout(() => setImmediate(stopSearch), searchMs);
     const problem = (await Promise.all(ends)).find((end) => end !== null);
     signal.throwIfAborted();
-    return problem === undefined ? { ok: true, complete } : refuse(shortenError(problem));
+    return problem === undefined ? { ok: true, complete } : createToolRefusal(shortenError(problem));
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(startProblem(error));
+    return createToolRefusal(startProblem(error));
   } finally {
     isOver = true;
     kill();
@@ -82,7 +82,7 @@ export async function runRipgrep({ dir, args, filter, signal, onOutput }: Ripgre
 }
 
 function startProblem(error: unknown): string {
-  return `ripgrep cannot be started: ${errorCode(error) || String(error)}`;
+  return `ripgrep cannot be started: ${findErrorCode(error) || String(error)}`;
 }
 
 /** Resolves with its error message, or null if there is none. */

@@ -1,15 +1,16 @@
 // The environment and the shell that commands get.
-import { accessSync, constants, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
+import { isExecutable } from '../../system/executable.ts';
 
 /** Commands get only these variables, so no keys or tokens (invariant 11). */
 const passed = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR'];
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-export type Environment = Record<string, string | undefined>;
+export type ShellEnvironment = Record<string, string | undefined>;
 
 /** `workspace`: its directories are removed from PATH. */
-export function createEnvironment(processEnv: Environment, workspace: string | null = null): Record<string, string> {
+export function createEnvironment(processEnv: ShellEnvironment, workspace: string | null = null): Record<string, string> {
   const env: Record<string, string> = { LANG: 'C.UTF-8', TERM: 'dumb' };
   for (const name of passed) if (processEnv[name]) env[name] = processEnv[name];
   // A relative entry, or one in the workspace, would find programs that a model has written.
@@ -40,14 +41,5 @@ function resolveOrKeep(path: string): string {
     return realpathSync(path);
   } catch {
     return path;
-  }
-}
-
-export function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

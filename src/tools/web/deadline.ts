@@ -1,6 +1,6 @@
 // The time limit of the web tools.
 import type { ToolResult } from '../../ports/tool.ts';
-import { failure } from '../refusal.ts';
+import { createToolFailure } from '../refusal.ts';
 
 /** Runs `work` with a signal that also fires after `ms`, which becomes an error result. Rejects when the signal of the caller fires. */
 export async function withDeadline(
@@ -18,7 +18,7 @@ export async function withDeadline(
   } catch (error) {
     signal.throwIfAborted();
     if (!stop.signal.aborted) throw error;
-    return failure(`no complete response within ${ms / 1000} s`);
+    return createToolFailure(`no complete response within ${ms / 1000} s`);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

@@ -1,6 +1,6 @@
 // Fetches a text from the web, following redirects.
 import type { IncomingMessage } from 'node:http';
-import { type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, type Refusal } from '../refusal.ts';
 import { acceptEncoding, decodeBody, readBody } from './read-body.ts';
 import { type Resolve, sendGet } from './request.ts';
 
@@ -43,19 +43,22 @@ export async function fetchText(asked: string, options: FetchOptions): Promise<F
     const { statusCode: status = 0, headers: answer } = response;
     if (!redirectStatuses.has(status) || answer.location === undefined) return readText(response, url, options.signal);
     response.destroy();
-    if (hops === maxRedirects) return refuse(`more than ${maxRedirects} redirects; the last one leads to ${answer.location.slice(0, 500)}`);
+    if (hops === maxRedirects)
+      return createToolRefusal(`more than ${maxRedirects} redirects; the last one leads to ${answer.location.slice(0, 500)}`);
     parsed = parseAddress(answer.location, url.href);
     const forbidden = parsed.ok ? options.forbids(parsed.url) : null;
-    if (forbidden !== null) return refuse(`${url.href} leads to ${answer.location.slice(0, 500)}, which is not followed: ${forbidden}`);
+    if (forbidden !== null)
+      return createToolRefusal(`${url.href} leads to ${answer.location.slice(0, 500)}, which is not followed: ${forbidden}`);
   }
   return parsed;
 }
 
 function parseAddress(text: string, base: string | undefined): { ok: true; url: URL } | Refusal {
   const url = URL.parse(text, base);
-  if (url === null) return refuse(`url: ${text.slice(0, 200)} is not a valid address`);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return refuse(`url: only http and https are fetched, not ${url.protocol}`);
-  if (url.username !== '' || url.password !== '') return refuse('url: addresses with a user name or password are not fetched');
+  if (url === null) return createToolRefusal(`url: ${text.slice(0, 200)} is not a valid address`);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return createToolRefusal(`url: only http and https are fetched, not ${url.protocol}`);
+  if (url.username !== '' || url.password !== '') return createToolRefusal('url: addresses with a user name or password are not fetched');
   url.hash = '';
   return { ok: true, url };
 }
@@ -66,12 +69,12 @@ async function readText(response: IncomingMessage, url: URL, signal: AbortSignal
   const type = (contentType.split(';', 1)[0] as string).trim().toLowerCase();
   if (!isText(type)) {
     response.destroy();
-    return refuse(`${url.href} is ${type}, not text`);
+    return createToolRefusal(`${url.href} is ${type}, not text`);
   }
   const body = await readBody(response, maxBytes, signal);
-  if (!body.ok) return refuse(`${url.href}: ${body.reason}`);
+  if (!body.ok) return createToolRefusal(`${url.href}: ${body.reason}`);
   const text = decodeBody(body.bytes, contentType);
-  if (text.slice(0, 8192).includes('\0')) return refuse(`${url.href} is binary, not text`);
+  if (text.slice(0, 8192).includes('\0')) return createToolRefusal(`${url.href} is binary, not text`);
   return { ok: true, url, status, type, text, whole: body.whole };
 }
 

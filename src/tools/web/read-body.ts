@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, type Refusal } from '../refusal.ts';
 
 export const acceptEncoding = 'gzip, deflate, br';
 
@@ -14,7 +14,7 @@ export async function readBody(response: IncomingMessage, limit: number, signal:
   const decompressed = decompress(response);
   if (decompressed === null) {
     response.destroy();
-    return refuse(`the response has an unsupported content encoding (${response.headers['content-encoding']})`);
+    return createToolRefusal(`the response has an unsupported content encoding (${response.headers['content-encoding']})`);
   }
   const bytes = Buffer.allocUnsafeSlow(limit);
   let length = 0;
@@ -28,7 +28,7 @@ export async function readBody(response: IncomingMessage, limit: number, signal:
     return { ok: true, bytes: bytes.subarray(0, length), whole: response.complete };
   } catch {
     signal.throwIfAborted();
-    return length === 0 ? refuse('the response broke off') : { ok: true, bytes: bytes.subarray(0, length), whole: false };
+    return length === 0 ? createToolRefusal('the response broke off') : { ok: true, bytes: bytes.subarray(0, length), whole: false };
   } finally {
     decompressed.destroy();
     response.destroy();
@@ -48,7 +48,7 @@ function decompress(response: IncomingMessage): Readable | null {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return response;
   if (!Object.hasOwn(create, encoding)) return null;
-  // Errors reach whoever reads the returned stream.
+  // Errors reach the reader of the returned stream.
   return pipeline(response, create[encoding as keyof typeof create](), () => {});
 }
 

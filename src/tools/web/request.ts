@@ -3,7 +3,7 @@
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
-import { errorCode, type Refusal, refuse } from '../refusal.ts';
+import { createToolRefusal, findErrorCode, type Refusal } from '../refusal.ts';
 
 export interface GetRequest {
   url: URL;
@@ -27,7 +27,7 @@ export type GetResult = { ok: true; response: IncomingMessage } | Refusal;
 export async function sendGet({ url, headers, allows, resolve = lookup, signal }: GetRequest): Promise<GetResult> {
   signal.throwIfAborted();
   const host = hostAddress(url);
-  if (isIP(host) !== 0 && !allows(host)) return refuse(notPublicMessage(host, host));
+  if (isIP(host) !== 0 && !allows(host)) return createToolRefusal(notPublicMessage(host, host));
   // Loaded on first use, so that it does not slow down the start.
   const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
   try {
@@ -40,7 +40,7 @@ export async function sendGet({ url, headers, allows, resolve = lookup, signal }
     return { ok: true, response };
   } catch (error) {
     signal.throwIfAborted();
-    return refuse(describeRequestError(error, url));
+    return createToolRefusal(describeRequestError(error, url));
   }
 }
 
@@ -81,7 +81,7 @@ function describeRequestError(error: unknown, url: URL): string {
   // If several addresses were tried, the first failure is reported.
   const first = error instanceof AggregateError ? error.errors[0] : error;
   if (first instanceof NotPublicError) return first.message;
-  switch (errorCode(first)) {
+  switch (findErrorCode(first)) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `the name ${url.hostname} was not found`;
@@ -95,6 +95,6 @@ function describeRequestError(error: unknown, url: URL): string {
     case 'ENETUNREACH':
       return `${url.host} cannot be reached`;
     default:
-      return `${url.host}: ${(first as Error | undefined)?.message || errorCode(first) || 'the request failed'}`;
+      return `${url.host}: ${(first as Error | undefined)?.message || findErrorCode(first) || 'the request failed'}`;
   }
 }

@@ -109,7 +109,7 @@ export function createCallTracker(take: (part: LanguageModelV4StreamPart) => voi
         const meta = signature ? { providerMetadata: { [metadataKey]: { thoughtSignature: signature } } } : {};
         take({ type: 'tool-call', toolCallId: id, toolName: name, input: text, ...meta });
       }
-      // For whoever counts the calls.
+      // For code that counts the calls.
       for (let n = 0; n < droppedCount; n++) take({ type: 'tool-call', toolCallId: `dropped-${n}`, toolName: 'dropped', input: '' });
     },
   };

@@ -25,11 +25,11 @@ function wordToSubjects(word: ShellWord, scope: PathScope): Subject[] {
   const matched = /[*?[]/.test(word.mask) && word.text.length === word.mask.length ? matchNames(word, scope) : [];
   const isUnknown = matched === null || (!word.literal && word.unknownReason !== null && !/[*?[]/.test(word.mask));
   const files = [...new Set([...named, ...(matched ?? [])])].map((text): Subject => ({ text, alias: true, tool: 'read' }));
-  return isUnknown ? [...files, { text: word.text, alias: true, tool: 'read', known: literalStart(word) }] : files;
+  return isUnknown ? [...files, { text: word.text, alias: true, tool: 'read', known: findLiteralStart(word) }] : files;
 }
 
 /** The beginning of a word before anything that bash expands. */
-export function literalStart({ text, bare, mask }: ShellWord): string {
+export function findLiteralStart({ text, bare, mask }: ShellWord): string {
   let at = 0;
   while (at < text.length && text[at] === bare[at] && !/[$`*?[{~]/.test(mask[at] ?? '$') && text[at] !== '$' && text[at] !== '`') at++;
   return text.slice(0, at);

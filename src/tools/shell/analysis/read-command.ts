@@ -17,7 +17,7 @@ export interface Redirection {
   target: ShellWord;
 }
 
-export interface Script {
+export interface ShellScript {
   commands: SimpleCommand[];
   redirections: Redirection[];
   /** Constructs that are not commands but make the script unsafe: their text and the reason. */
@@ -40,7 +40,7 @@ export function joinTouching(children: Node[]): [number, number][] {
   return found;
 }
 
-export function readCommand(tree: CheckedTree, node: Node, more: ShellWord[], script: Script): void {
+export function readCommand(tree: CheckedTree, node: Node, more: ShellWord[], script: ShellScript): void {
   if (node.children.some(({ type }) => type === 'subshell')) denyCommand('has brackets after the name of a command', writeSimpler);
   const isDeclaration = node.type !== 'command';
   const isWord = ({ type, named }: Node) =>
@@ -76,14 +76,14 @@ export function readCheckedWord(tree: CheckedTree, start: number, end: number): 
   return readWord(tree, start, end);
 }
 
-export function addCommand(script: Script, command: SimpleCommand): void {
+export function addCommand(script: ShellScript, command: SimpleCommand): void {
   const [name] = command.words;
   if (name === undefined) return;
   if (reserved.has(name.mask)) denyCommand(`has \`${name.text}\` where a command begins`, writeSimpler);
   script.commands.push(command);
 }
 
-export function readRedirectedStatement(tree: CheckedTree, node: Node, script: Script): void {
+export function readRedirectedStatement(tree: CheckedTree, node: Node, script: ShellScript): void {
   const body = node.children.find(({ field }) => field === 'body');
   const extra = node.children.flatMap((child) => readTrailingWords(tree, child));
   const gaps = node.children.slice(1).map(({ start }, index) => tree.source.slice((node.children[index] as Node).end, start));

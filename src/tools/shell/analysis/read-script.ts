@@ -4,7 +4,7 @@ import { type CheckedTree, checkTree } from './check-tree.ts';
 import { denyCommand, writeSimpler } from './deny-command.ts';
 import { type Node, parseBash } from './parser.ts';
 import { isShell } from './programs/launchers.ts';
-import { joinTouching, readCheckedWord, readCommand, readRedirectedStatement, readRedirection, type Script } from './read-command.ts';
+import { joinTouching, readCheckedWord, readCommand, readRedirectedStatement, readRedirection, type ShellScript } from './read-command.ts';
 import { readTest } from './read-test.ts';
 import { readWord } from './read-word.ts';
 
@@ -12,9 +12,9 @@ const maxCommands = 50;
 const maxWords = 2_000;
 const plainVariable = /^(?!histchars$|auto_resume$)[a-z][a-z0-9_]*$/;
 
-export function readScript(source: string): Script {
+export function readScript(source: string): ShellScript {
   const tree = checkTree(source, parseBash(source));
-  const script: Script = { commands: [], redirections: [], hazards: [], code: [] };
+  const script: ShellScript = { commands: [], redirections: [], hazards: [], code: [] };
   const parents = new Map(tree.nodes.flatMap((node) => node.children.map((child) => [child, node] as const)));
   for (const node of tree.nodes) readNode(tree, node, { script, parents });
   const count = script.commands.length + script.hazards.length + script.redirections.length;
@@ -25,7 +25,7 @@ export function readScript(source: string): Script {
 }
 
 interface ReadState {
-  script: Script;
+  script: ShellScript;
   parents: Map<Node, Node>;
 }
 

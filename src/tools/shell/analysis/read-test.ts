@@ -3,11 +3,11 @@ import type { CheckedTree } from './check-tree.ts';
 import { denyCommand } from './deny-command.ts';
 import { findSubstitutions } from './inner-code.ts';
 import type { Node } from './parser.ts';
-import { addCommand, type Script } from './read-command.ts';
+import { addCommand, type ShellScript } from './read-command.ts';
 import { createLiteralWord, readWord, type ShellWord } from './read-word.ts';
 
 /** `[ … ]` is an ordinary command. `[[ … ]]` is not, but it evaluates its operands when it compares numbers. */
-export function readTest(tree: CheckedTree, node: Node, script: Script): void {
+export function readTest(tree: CheckedTree, node: Node, script: ShellScript): void {
   const text = tree.source.slice(node.start, node.end);
   const open = node.children[0]?.type ?? '';
   if (open === '[[') {

@@ -1,7 +1,7 @@
 // How much of a command is certain before it runs. Rules that deny or ask and could match the rest then ask.
 import { basename } from 'node:path';
 import { isUnsafeFlag } from './flags.ts';
-import { literalStart } from './named-files.ts';
+import { findLiteralStart } from './named-files.ts';
 import { isCommandShell } from './programs/launchers.ts';
 import type { Program } from './programs/program.ts';
 import { formatWords, type ShellWord } from './read-word.ts';
@@ -13,9 +13,9 @@ export function findKnownStarts(words: ShellWord[], program: Program): string[] 
   const starts = new Set<string>();
   if (startsUnknownCommand(rest, program) || (isCommandShell(base) && readsCommands(rest))) starts.add('');
   const at = words.findIndex(isUnknown);
-  if (at === 0) starts.add(literalStart(name));
+  if (at === 0) starts.add(findLiteralStart(name));
   if (at > 0) {
-    const begin = literalStart(words[at] as ShellWord);
+    const begin = findLiteralStart(words[at] as ShellWord);
     starts.add(`${formatWords(words.slice(0, at))} ${begin}`);
     starts.add(`${[base, ...words.slice(1, at).map(({ text }) => text)].join(' ')} ${begin}`);
     // Flags before a subcommand may have values, so the unknown word may be the subcommand.
@@ -51,7 +51,7 @@ function startsUnknownCommand(rest: ShellWord[], program: Program): boolean {
   const runners = [...(program.runnerWords ?? []), ...(program.codeFlags ?? [])];
   const from = runners.includes('*') ? 0 : rest.findIndex(({ text }) => runners.includes(text.split('=', 1)[0] as string));
   const given = starts || program.codeAt !== undefined ? rest : from === -1 ? [] : rest.slice(from);
-  return given.some((word) => !word.literal && !literalStart(word).includes('='));
+  return given.some((word) => !word.literal && !findLiteralStart(word).includes('='));
 }
 
 /** Without a script, a shell executes its standard input. */

@@ -7,7 +7,7 @@ import type { PathRule } from '../../../contract/closed-paths.ts';
 import { isAllClosedIn, isPathClosed, mayCloseIn } from '../../../text/closed-paths.ts';
 import { literalStart } from '../../../text/wildcard.ts';
 import { displayPath, pathInside } from '../../files/paths.ts';
-import { errorCode, type Refusal, refuse } from '../../refusal.ts';
+import { createToolRefusal, findErrorCode, type Refusal } from '../../refusal.ts';
 
 /** Every command waits for this search. */
 const maxEntries = 200_000;
@@ -38,7 +38,7 @@ export async function findClosedPaths(
   try {
     await searchFolder(search, '');
   } catch (error) {
-    if (error instanceof SearchError) return refuse(`the command was not started: ${error.message}`);
+    if (error instanceof SearchError) return createToolRefusal(`the command was not started: ${error.message}`);
     throw error;
   }
   const builtIn = nested ? await findNested({ ...search, lists: lists.filter((rules) => rules.some(isNested)) }) : [];
@@ -116,7 +116,7 @@ async function listEntries(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error))) return [];
-    throw new SearchError(`a folder that rules may close cannot be read (${displayPath(folder)}: ${errorCode(error)})`);
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(findErrorCode(error))) return [];
+    throw new SearchError(`a folder that rules may close cannot be read (${displayPath(folder)}: ${findErrorCode(error)})`);
   }
 }

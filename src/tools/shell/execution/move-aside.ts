@@ -6,7 +6,7 @@ import { chmod, open, realpath, rename, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { entryPath, type OpenDirectory, splitParent } from '../../files/confine.ts';
 import { pathInside, splitPath } from '../../files/paths.ts';
-import { errorCode } from '../../refusal.ts';
+import { findErrorCode } from '../../refusal.ts';
 
 /** O_PATH, which needs no right to the directory itself. Linux only; elsewhere an unreadable directory must be opened by its owner first. */
 const pathOnly = 0o10000000;
@@ -25,7 +25,7 @@ export async function moveAside(root: string, path: string): Promise<string[]> {
     await rename(entryPath(dir, name), entryPath(dir, newName));
     return [parent === '' ? newName : `${parent}/${newName}`];
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
+    if (findErrorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }

@@ -15,7 +15,7 @@ import type { Rights, ToolContext } from '../../../ports/tool.ts';
 import { findGitControlledPaths } from '../../files/git-controlled-paths.ts';
 import { closedAliases, gitRepositoryNames, protectedPaths } from '../../files/paths.ts';
 import { protectedNamePattern } from '../../files/protected-files.ts';
-import { type Refusal, refuse } from '../../refusal.ts';
+import { createToolRefusal, type Refusal } from '../../refusal.ts';
 import { findClosedPaths } from './closed-paths.ts';
 import { moveAside } from './move-aside.ts';
 import { type ProcessRequest, type ProcessResult, runProcess } from './run-process.ts';
@@ -49,7 +49,7 @@ export interface CommandResult {
 }
 
 export async function runCommand(request: CommandRequest, { sandbox, closed }: CommandOptions): Promise<CommandResult | Refusal> {
-  if (closed) return refuse(closed);
+  if (closed) return createToolRefusal(closed);
   if (sandbox === null) return runUnsandboxed(request);
   const { rights, argv, cwd, env } = request;
   const isAllowed = (name: string) => rights.decide(name, []).action === 'allow';
@@ -65,7 +65,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
   if (!shown.ok) return shown;
   const git = isAllowed('git');
   const { repository, configured, problem } = await findGitControlledPaths(cwd);
-  if (problem !== null && writable) return refuse(`the command was not started, because ${problem}`);
+  if (problem !== null && writable) return createToolRefusal(`the command was not started, because ${problem}`);
   const named = await findProtectedNames(cwd);
   const protect = [...protectedPaths, ...named, ...configured, ...(git ? [] : [...gitRepositoryNames, ...repository])];
   const hide = [...closedAliases, ...unreadable.paths];
@@ -80,7 +80,7 @@ export async function runCommand(request: CommandRequest, { sandbox, closed }: C
     shown: shown.folders,
     protect: [...protect, ...(writable ? unwritable.paths : [])],
   });
-  if (!made.ok) return refuse(made.reason);
+  if (!made.ok) return createToolRefusal(made.reason);
   const { result, limitsReached } = await runInSandbox(made.confined, request);
   const changed = (await links?.restoreChanged()) ?? { restored: [], moved: [], left: [] };
   const { moved, left } = (await watch?.renameCreated()) ?? { moved: [], left: [] };
@@ -155,7 +155,9 @@ async function renameClosed(
 /** A rule that allows commands only because of a sandbox does not count here; every other ruleset still applies to every subject. */
 async function runUnsandboxed(request: CommandRequest): Promise<CommandResult | Refusal> {
   if (request.rights.decide('bash', await request.subjects(), { without: sandboxOwner }).action === 'deny')
-    return refuse('this run may start commands only in a sandbox, and none is available; run `retinue doctor` to see how to get one');
+    return createToolRefusal(
+      'this run may start commands only in a sandbox, and none is available; run `retinue doctor` to see how to get one',
+    );
   const result = await runProcess(request);
   return result.ok ? { ok: true, result, notes: [], hasLeftProtected: false } : result;
 }

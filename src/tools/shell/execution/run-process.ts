@@ -16,7 +16,7 @@ import { signCommand, trackDescendants } from '../../../system/descendants.ts';
 import { killAtExit } from '../../../system/kill-at-exit.ts';
 import { monitorGroup, monitorNamespace, type ProcessMonitor } from '../../../system/process-monitor.ts';
 import { createProcessGroup, type RemainingProcess } from '../../../system/remaining-processes.ts';
-import { errorCode, type Refusal, refuse } from '../../refusal.ts';
+import { createToolRefusal, findErrorCode, type Refusal } from '../../refusal.ts';
 import { readPipe, silenceMs } from './read-pipe.ts';
 
 export interface ProcessRequest {
@@ -67,10 +67,10 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     const extraPipes = hasNamespace ? (['pipe', 'pipe'] as const) : (['pipe'] as const);
     child = spawn('/bin/sh', args, { cwd: request.cwd, env, detached: true, stdio: ['ignore', 'pipe', 'ignore', ...extraPipes] });
   } catch (error) {
-    return refuse(startProblem(error, request));
+    return createToolRefusal(startProblem(error, request));
   }
   const failed = new Promise<Error>((resolve) => child.on('error', resolve));
-  if (child.pid === undefined) return refuse(startProblem(await failed, request));
+  if (child.pid === undefined) return createToolRefusal(startProblem(await failed, request));
   const forget = killAtExit(child.pid);
   signCommand(child.pid);
   const tracker = hasNamespace ? null : trackDescendants(child.pid);
@@ -95,7 +95,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const { code, killedBy, notStarted } = monitor.result();
   const output = pipe.output.text();
   if (notStarted !== null && cause === 'exit')
-    return refuse(`the sandbox could not be created, so the command was not started: ${notStarted || output.trim()}`);
+    return createToolRefusal(`the sandbox could not be created, so the command was not started: ${notStarted || output.trim()}`);
   return { ok: true, cause, code, killedBy, output, ended, alive };
 }
 
@@ -122,7 +122,7 @@ function waitForEnd(monitor: ProcessMonitor, { timeoutMs, signal }: ProcessReque
 }
 
 function startProblem(error: unknown, { argv, cwd }: ProcessRequest): string {
-  const code = errorCode(error);
+  const code = findErrorCode(error);
   if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM') {
     return `the command was not started: the system has no resources for another process (${code}); try again later`;
   }

@@ -3,7 +3,7 @@
 // obeys it.
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { splitPath } from '../../files/paths.ts';
-import { errorCode, type Refusal, refuse } from '../../refusal.ts';
+import { createToolRefusal, findErrorCode, type Refusal } from '../../refusal.ts';
 import { moveAside, restoreParents } from './move-aside.ts';
 
 export interface ProtectedPathWatch extends Disposable {
@@ -29,7 +29,9 @@ export function watchProtectedPaths(root: string, names: readonly string[]): { o
   const before = paths.map((path) => [path, describeEntry(root, path)] as const);
   const unreadable = before.find(([, now]) => now === 'unreadable');
   if (unreadable !== undefined)
-    return refuse(`${unreadable[0]} is protected but its directory cannot be read, so no command is started; make the directory readable`);
+    return createToolRefusal(
+      `${unreadable[0]} is protected but its directory cannot be read, so no command is started; make the directory readable`,
+    );
   const commands = byWorkspace.get(root) ?? { count: 0, recorded: new Map() };
   byWorkspace.set(root, commands);
   commands.count++;
@@ -70,7 +72,7 @@ function describeEntry(root: string, path: string): string {
   try {
     return lstatSync(at).isSymbolicLink() ? `link to ${readlinkSync(at)}, that is ${resolveLink(at)}` : 'exists';
   } catch (error) {
-    return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error)) ? 'missing' : 'unreadable';
+    return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(findErrorCode(error)) ? 'missing' : 'unreadable';
   }
 }
 
@@ -78,6 +80,6 @@ function resolveLink(link: string): string {
   try {
     return realpathSync(link);
   } catch (error) {
-    return errorCode(error);
+    return findErrorCode(error);
   }
 }

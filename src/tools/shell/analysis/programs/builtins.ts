@@ -1,18 +1,18 @@
 // Builtins of bash, and programs that end processes.
 import type { ShellWord } from '../read-word.ts';
-import { type Program, programsLike } from './program.ts';
+import { createProgramsLike, type Program } from './program.ts';
 
 const changesState = 'it changes what later commands do';
 const changer: Program = { alwaysUnsafe: changesState, evaluatesIndices: true };
 const killer: Program = { alwaysUnsafe: 'it ends processes' };
 
 export const builtins: Record<string, Program> = {
-  ...programsLike(
+  ...createProgramsLike(
     `export declare typeset readonly local unset unsetenv alias unalias set shopt enable hash bind complete compopt read mapfile readarray getopts let
      umask ulimit history fc shift suspend logout setenv`,
     changer,
   ),
-  ...programsLike('mapfile readarray', { ...changer, codeFlags: ['-C'] }),
+  ...createProgramsLike('mapfile readarray', { ...changer, codeFlags: ['-C'] }),
   complete: { ...changer, codeFlags: ['-C', '-F'] },
   compgen: { alwaysUnsafe: 'it executes its words as a command', codeFlags: ['-C', '-F'], evaluatesIndices: true },
   echo: { takesOnlyText: true },
@@ -28,7 +28,7 @@ export const builtins: Record<string, Program> = {
   popd: { alwaysUnsafe: 'the directory it changes to is unknown' },
   wait: { unsafeLetters: 'p' },
   jobs: { unsafeLetters: 'x', runsItsArguments: true },
-  ...programsLike('kill pkill killall', killer),
+  ...createProgramsLike('kill pkill killall', killer),
 };
 
 /** `%n` sets the variable that an argument names. */

@@ -1,5 +1,5 @@
 // Programs that search, sort, pack and change files.
-import { findOperands, type Program, programsLike } from './program.ts';
+import { createProgramsLike, findOperands, type Program } from './program.ts';
 import { checkAwk, checkSed, checkTar } from './script-languages.ts';
 
 const writesFile = 'it writes a file';
@@ -52,7 +52,7 @@ export const fileTools: Record<string, Program> = {
   uniq: { findProblem: (words) => (findOperands(words).length > 1 ? writesFile : null) },
   tar: { findProblem: checkTar },
   zip: { alwaysUnsafe: 'it writes files, and flags start programs' },
-  ...programsLike('unzip 7z cpio split csplit', { alwaysUnsafe: writesFile }),
+  ...createProgramsLike('unzip 7z cpio split csplit', { alwaysUnsafe: writesFile }),
   sed: { findProblem: checkSed, firstIsText: { letters: 'nErszu', long: ['quiet', 'silent', 'regexp-extended'] } },
   dd: { findProblem: (words) => (words.some(({ text }) => text.startsWith('of=')) ? writesFile : null) },
   tee: { writes: 'all' },
@@ -76,10 +76,10 @@ export const fileTools: Record<string, Program> = {
   ln: { writes: 'last', unsafeLetters: 'tsS', unsafeLong: ['target-directory', 'symbolic', 'suffix', 'backup'] },
   rsync: { alwaysUnsafe: 'it copies files, and flags start programs' },
   patch: { alwaysUnsafe: 'which files it changes is in the patch' },
-  ...programsLike('ed ex sqlite3', { alwaysUnsafe: 'its commands can start programs' }),
-  ...programsLike('vi vim nvim view vimdiff emacs nano pico joe', { alwaysUnsafe: 'an editor can start programs' }),
-  ...programsLike('less more most man info pg lesspipe', { alwaysUnsafe: 'a pager can start programs' }),
-  ...programsLike('awk gawk mawk nawk', { findProblem: checkAwk, firstIsText: { letters: '', long: [] } }),
+  ...createProgramsLike('ed ex sqlite3', { alwaysUnsafe: 'its commands can start programs' }),
+  ...createProgramsLike('vi vim nvim view vimdiff emacs nano pico joe', { alwaysUnsafe: 'an editor can start programs' }),
+  ...createProgramsLike('less more most man info pg lesspipe', { alwaysUnsafe: 'a pager can start programs' }),
+  ...createProgramsLike('awk gawk mawk nawk', { findProblem: checkAwk, firstIsText: { letters: '', long: [] } }),
   jq: {
     findProblem: (words) => (words.some(({ text }) => /\b(import|include)\b/.test(text)) ? 'it loads other files' : null),
     unsafeLong: ['from-file', 'rawfile', 'slurpfile'],
@@ -98,10 +98,10 @@ export const fileTools: Record<string, Program> = {
   shuf: { unsafeLetters: 'o', valueLetters: 'ein', unsafeLong: ['output', 'random-source'] },
   iconv: { unsafeLetters: 'o', valueLetters: 'ft', unsafeLong: ['output'] },
   ag: { unsafeLetters: 'pz', valueLetters: 'ABCGgm', unsafeLong: ['pager', 'path-to-ignore', 'search-zip'] },
-  ...programsLike('bat batcat', { unsafeLong: ['pager'], unsafeSubcommands: ['cache'] }),
+  ...createProgramsLike('bat batcat', { unsafeLong: ['pager'], unsafeSubcommands: ['cache'] }),
   base64: {},
   tail: { valueLetters: 'cnsp' },
   head: { valueLetters: 'cn' },
   mkfifo: { writes: 'all' },
-  ...programsLike('openssl gpg', { alwaysUnsafe: 'it reads keys and writes files' }),
+  ...createProgramsLike('openssl gpg', { alwaysUnsafe: 'it reads keys and writes files' }),
 };

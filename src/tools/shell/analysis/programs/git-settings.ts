@@ -5,8 +5,8 @@
 // a setting that is not known to be harmless, an included file, a configuration that is too large.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isExecutable } from '../../../../system/executable.ts';
 import { type GitSetting, parseGitConfig } from '../../../files/git-config.ts';
-import { isExecutable } from '../../environment.ts';
 import type { PathScope } from '../command-paths.ts';
 import type { ShellWord } from '../read-word.ts';
 import { gitCommands, isChangingCommand } from './git-commands.ts';

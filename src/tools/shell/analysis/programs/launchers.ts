@@ -1,7 +1,7 @@
 // Programs that execute what they are given: shells, interpreters, and programs that start another command.
 import { basename } from 'node:path';
 import type { ShellWord } from '../read-word.ts';
-import { findOperands, type Program, programsLike, splitList } from './program.ts';
+import { createProgramsLike, findOperands, type Program, splitList } from './program.ts';
 
 /** Start the program that their arguments name. */
 const wrappers = `env sudo doas nohup setsid timeout nice ionice time command builtin exec xargs stdbuf strace ltrace gdb lldb valgrind perf chroot unshare nsenter bwrap
@@ -75,12 +75,16 @@ const fd: Program = {
 
 export const launchers: Record<string, Program> = {
   // Allowing these allows what the project itself runs; a deny still finds the command after them.
-  ...programsLike('npx bunx uvx pipx dotenv', { runnerWords: ['*'] }),
-  ...programsLike('yarn poetry pipenv uv bundle hatch rye rbenv pyenv', { runnerWords: ['exec', 'dlx', 'x', 'run'] }),
-  ...programsLike(wrappers, wrapper),
-  ...programsLike(commandLineRunners, { alwaysUnsafe: 'it executes its words as a command', runsItsArguments: true, codeAt: 'words' }),
+  ...createProgramsLike('npx bunx uvx pipx dotenv', { runnerWords: ['*'] }),
+  ...createProgramsLike('yarn poetry pipenv uv bundle hatch rye rbenv pyenv', { runnerWords: ['exec', 'dlx', 'x', 'run'] }),
+  ...createProgramsLike(wrappers, wrapper),
+  ...createProgramsLike(commandLineRunners, {
+    alwaysUnsafe: 'it executes its words as a command',
+    runsItsArguments: true,
+    codeAt: 'words',
+  }),
   // A script name without a directory is also searched in PATH, so `bash rm` runs rm.
-  ...programsLike(shells, { alwaysUnsafe: 'a shell executes what no rule can see', runsItsArguments: true, codeAt: 'flag' }),
+  ...createProgramsLike(shells, { alwaysUnsafe: 'a shell executes what no rule can see', runsItsArguments: true, codeAt: 'flag' }),
   source: sourcing,
   '.': sourcing,
   env: { ...wrapper, codeAt: 'split' },

@@ -1,6 +1,6 @@
 // Programs that contact other machines, containers or services. A rule allows plain requests; sending or writing files is unsafe.
 import type { ShellWord } from '../read-word.ts';
-import { type Program, programsLike, splitList } from './program.ts';
+import { createProgramsLike, type Program, splitList } from './program.ts';
 
 const curlUnsafe =
   splitList(`output remote-name remote-name-all remote-header-name output-dir create-dirs upload-file config cookie-jar dump-header trace trace-ascii
@@ -17,9 +17,9 @@ export const networkTools: Record<string, Program> = {
   curl: { unsafeLetters: 'oOJTKcDnwxFdbEQtPUqCR', valueLetters: 'HXAeumryY', unsafeLong: curlUnsafe, findProblem: checkCurl },
   wget: { alwaysUnsafe: 'it writes files; use curl without -o to show a response' },
   aria2c: { alwaysUnsafe: 'it writes files' },
-  ...programsLike('scp sftp ftp', { alwaysUnsafe: 'it copies files to and from other machines' }),
+  ...createProgramsLike('scp sftp ftp', { alwaysUnsafe: 'it copies files to and from other machines' }),
   telnet: { alwaysUnsafe: 'it connects to other machines' },
-  ...programsLike('nc netcat', { alwaysUnsafe: 'it connects to other machines, and flags start programs' }),
+  ...createProgramsLike('nc netcat', { alwaysUnsafe: 'it connects to other machines, and flags start programs' }),
   docker: {
     unsafeSubcommands: [...splitList('run exec cp build buildx compose create save export import load plugin context'), ...containerGroups],
     runsItsArguments: true,
@@ -34,7 +34,7 @@ export const networkTools: Record<string, Program> = {
     runsItsArguments: true,
   },
   crontab: { alwaysUnsafe: 'it starts programs later' },
-  ...programsLike('systemctl launchctl', { alwaysUnsafe: 'it starts and stops programs' }),
+  ...createProgramsLike('systemctl launchctl', { alwaysUnsafe: 'it starts and stops programs' }),
   gh: { unsafeSubcommands: ['alias', 'extension', 'api', 'codespace', 'config', 'auth', 'ssh-key', 'gpg-key', 'secret'] },
 };
 

@@ -52,7 +52,7 @@ export interface WrittenOperands {
 }
 
 /** One table entry for several programs; `names` is separated by blanks. */
-export function programsLike(names: string, program: Program): Record<string, Program> {
+export function createProgramsLike(names: string, program: Program): Record<string, Program> {
   return Object.fromEntries(splitList(names).map((name) => [name, program]));
 }
 
