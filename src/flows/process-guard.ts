@@ -66,8 +66,9 @@ function installGuard(): void {
   stdout.write = ((...args: Parameters<typeof process.stderr.write>) =>
     context.getStore() ? process.stderr.write(...args) : write(...args)) as typeof stdout.write;
   const exit = process.exit.bind(process);
-  process.exit = (code) => {
-    if (!context.getStore()) return exit(code);
+  // An `undefined` that is passed on would replace `process.exitCode`.
+  process.exit = (...code) => {
+    if (!context.getStore()) return exit(...code);
     throw new RetinueError('usage', 'a flow may not end the process with process.exit; return to complete it, or throw an error to fail');
   };
   // For `import { exit } from 'node:process'`.

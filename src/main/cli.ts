@@ -8,7 +8,10 @@ import type { AssemblyHooks } from './hooks.ts';
 import { childRunArgument, detachedRunArgument } from './internal-arguments.ts';
 import { findPackageRoot } from './package-root.ts';
 
-/** Runs one command and sets the exit code; the process ends when nothing is left to do. */
+/** How long timers and connections that outlive their command may keep the process: programs of flows and hooks may leave some. */
+const remainingMs = 1000;
+
+/** Runs one command and sets the exit code. The process ends when nothing is left to do, and at most a second after the command. */
 export async function main(argv: string[], hooks?: AssemblyHooks): Promise<void> {
   try {
     process.cwd();
@@ -32,6 +35,7 @@ export async function main(argv: string[], hooks?: AssemblyHooks): Promise<void>
     process.exitCode = argv[0] === detachedRunArgument ? await runInBackground(io) : await program(argv, io);
   } finally {
     clearInterval(keepAlive);
+    setTimeout(() => process.stdout.write('', () => process.exit()), remainingMs).unref();
   }
 }
 

@@ -119,6 +119,19 @@ describe('retinue flow', () => {
     120_000,
   );
 
+  it('ends its process after it was cancelled, also if a side effect ignores that', async () => {
+    using place = createPlace(child);
+    writeFileSync(
+      join(place.folder, 'deaf.ts'),
+      `import { defineFlow } from 'retinue/flow';
+export default defineFlow('deaf', null, async (flow) => flow.step('wait', () => new Promise((done) => setTimeout(done, 3_600_000))));`,
+    );
+    const running = place.start('flow', 'run', './deaf.ts');
+    const [root] = await place.facts((found) => found.some(({ type }) => type === 'step.started'));
+    expect((await place.run('cancel', root?.runId as string)).code).toBe(0);
+    expect(await running.finished).toMatchObject({ code: 130, err: expect.stringMatching(/cancelled/) });
+  }, 60_000);
+
   it('refuses what is not a flow, an import that cannot be checked, and an input that does not match', async () => {
     using place = createPlace(child);
     const write = (name: string, text: string) => writeFileSync(join(place.folder, name), text);
