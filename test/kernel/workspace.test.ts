@@ -185,7 +185,10 @@ describe('a worker', () => {
     expect(await free.outcome).toMatchObject({ status: 'completed' });
     expect(find(world.facts, 'workspace.prepared')[0]?.data.kind).toBe('empty');
     const refused = await (await world.runtime.start({ task: 'x' })).outcome;
-    expect(refused).toMatchObject({ status: 'failed', error: { code: 'invalid_brief', message: expect.stringContaining('name a `repository`') } });
+    expect(refused).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_brief', message: expect.stringContaining('name a `repository`') },
+    });
   });
 });
 
