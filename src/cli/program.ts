@@ -56,7 +56,10 @@ async function runInvocation(argv: string[], io: Io): Promise<number> {
  */
 function refuseServer({ name, group }: Command, args: Argument[], { serverUrl }: Io): void {
   if (args.some((argument) => argument.kind === 'flag' && argument.name === 'server'))
-    throw new RetinueError('usage', `\`retinue ${name}\` works only on the machine that it runs on; it has no --server`);
+    throw new RetinueError(
+      'usage',
+      `\`retinue ${name}\` works only on the machine that it runs on; it has no --server, so run it on the machine of the server`,
+    );
   if (group === 'records' && serverUrl !== null)
     throw new RetinueError(
       'usage',

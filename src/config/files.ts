@@ -12,10 +12,12 @@ export function readBytes(file: string, max: number): Uint8Array | null {
     fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (isMissing(error)) return null;
-    throw new RetinueError('usage', `${file} cannot be read: ${codeOf(error)}`, { cause: error });
+    throw new RetinueError('usage', `${file} cannot be read: ${describeCode(error)}`, { cause: error });
   }
   try {
-    if (!fstatSync(fd).isFile()) throw new RetinueError('usage', `${file} is not a regular file`);
+    const stat = fstatSync(fd);
+    if (stat.isDirectory()) throw new RetinueError('usage', `${file} is a folder; name a file in it`);
+    if (!stat.isFile()) throw new RetinueError('usage', `${file} is not a regular file; copy what it contains into one`);
     const buffer = Buffer.alloc(Math.min(max, fstatSync(fd).size) + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < buffer.length; length += read)
@@ -31,7 +33,7 @@ export function readNamedFile(cwd: string, path: string, max: number): string {
   const file = resolve(cwd, path);
   const bytes = readBytes(file, max);
   if (bytes === null) throw missingPathError('file', path, file);
-  if (bytes.length > max) throw new RetinueError('usage', `${path} is larger than ${max} bytes`);
+  if (bytes.length > max) throw new RetinueError('usage', `${path} is larger than ${max} bytes; use a smaller file`);
   return new TextDecoder().decode(bytes);
 }
 
@@ -52,7 +54,7 @@ export function resolveDirectory(cwd: string, path: string): string {
   const dir = resolve(cwd, path);
   const kind = kindOf(dir);
   if (kind === null) throw missingPathError('directory', path, dir);
-  if (kind !== 'directory') throw new RetinueError('usage', `${path} is not a directory`);
+  if (kind !== 'directory') throw new RetinueError('usage', `${path} is not a directory; name the folder that it is in`);
   return realpathSync(dir);
 }
 
@@ -79,12 +81,17 @@ function kindOf(path: string): 'file' | 'directory' | 'other' | null {
     return stat.isFile() ? 'file' : stat.isDirectory() ? 'directory' : 'other';
   } catch (error) {
     if (isMissing(error)) return null;
-    throw new RetinueError('usage', `${path} cannot be read: ${codeOf(error)}`, { cause: error });
+    throw new RetinueError('usage', `${path} cannot be read: ${describeCode(error)}`, { cause: error });
   }
 }
 
 function isMissing(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(codeOf(error));
+}
+
+function describeCode(error: unknown): string {
+  const code = codeOf(error);
+  return code === 'EACCES' || code === 'EPERM' ? 'you may not read it; change its rights, or those of a folder above it' : code;
 }
 
 function codeOf(error: unknown): string {

@@ -31,11 +31,11 @@ function pathToText(path: PropertyKey[]): string {
   return path.length === 0 ? '(arguments)' : z.core.toDotPath(path);
 }
 
-export function withArticle(type: string): string {
+function withArticle(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-export function valueAt(value: unknown, path: PropertyKey[]): unknown {
+function valueAt(value: unknown, path: PropertyKey[]): unknown {
   let at = value;
   for (const step of path) at = typeof at === 'object' && at !== null && Object.hasOwn(at, step) ? at[step as keyof typeof at] : undefined;
   return at;

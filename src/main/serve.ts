@@ -150,7 +150,7 @@ async function loadTls({ tlsCert, tlsKey }: ServeRequest, cwd: string): Promise<
   if (tlsCert === undefined || tlsKey === undefined) return null;
   const load = (flag: string, path: string) => {
     const full = resolve(cwd, path);
-    if (!existsSync(full)) throw new RetinueError('usage', `${flag}: ${path} does not exist`);
+    if (!existsSync(full)) throw new RetinueError('usage', `${flag}: ${path} does not exist; name a PEM file`);
     return readFile(full, 'utf8').catch((error: Error) => {
       throw new RetinueError('usage', `${flag}: ${path} cannot be read: ${error.message}`);
     });

@@ -49,7 +49,7 @@ export function createServerApp(options: AppOptions): ServerApp {
   const serveStatic = createStatic(options.web);
   let isLeaving = false;
   const assertServing = () => {
-    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down');
+    if (isLeaving) throw new HttpFailure('shutting_down', 'the server is shutting down; try again when it runs again');
   };
   const findApi: FindApi = async (workspace, { isEverywhere }) => {
     // The body of the request may have arrived after the server began to stop.

@@ -90,5 +90,8 @@ export function refuse(isWithinLimit: boolean, message: string): never {
 /** Throws `forbidden` if the token's role does not suffice. */
 export function assertRole({ role }: Principal, needed: Role): void {
   if (Role.options.indexOf(role) >= Role.options.indexOf(needed)) return;
-  throw new HttpFailure('forbidden', `this needs a token with the role \`${needed}\`; yours has \`${role}\``);
+  throw new HttpFailure(
+    'forbidden',
+    `this needs a token with the role \`${needed}\`; yours has \`${role}\`; use another one of the token file`,
+  );
 }

@@ -35,5 +35,8 @@ export function checkOrigin(request: { host: string | undefined; origin: string 
   if (request.origin === undefined || request.origin === own.publicOrigin) return;
   // An origin never has the default port of its scheme.
   if (own.hosts.has(host) && request.origin === URL.parse(`${own.scheme}://${host}`)?.origin) return;
-  throw new HttpFailure('forbidden', 'requests from pages of other origins are refused');
+  throw new HttpFailure(
+    'forbidden',
+    'requests from pages of other origins are refused; send them from a program, with a bearer token and without `Origin`',
+  );
 }

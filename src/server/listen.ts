@@ -72,7 +72,10 @@ function createNodeServer(tls: ListenOptions['tls']): Server {
   try {
     return createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2' });
   } catch (error) {
-    throw new RetinueError('usage', `the TLS certificate or its key cannot be used: ${(error as Error).message}`);
+    throw new RetinueError(
+      'usage',
+      `the TLS certificate or its key cannot be used: ${(error as Error).message}; --tls-cert and --tls-key are PEM files that belong together`,
+    );
   }
 }
 

@@ -17,11 +17,13 @@ export async function readJson(context: Context): Promise<unknown> {
     throw new HttpFailure('unsupported_media_type', 'the body is compressed; send it as it is, without `Content-Encoding`');
   const text = (await readBody(context.req.raw)).toString('utf8');
   if (text.trim() === '') return {};
-  if (isJsonDeeperThan(text, maxDepth)) throw new HttpFailure('bad_request', `the body is nested more than ${maxDepth} levels deep`);
+  if (isJsonDeeperThan(text, maxDepth))
+    throw new HttpFailure('bad_request', `the body is nested more than ${maxDepth} levels deep; make it flatter`);
   try {
     return JSON.parse(text);
-  } catch {
-    throw new HttpFailure('bad_request', 'the body is not valid JSON');
+  } catch (error) {
+    const place = /\(line \d+ column \d+\)/.exec(String(error))?.[0];
+    throw new HttpFailure('bad_request', `the body is not valid JSON${place === undefined ? '' : ` ${place}`}; send one JSON object`);
   }
 }
 
@@ -39,5 +41,8 @@ async function readBody(request: Request): Promise<Buffer> {
 }
 
 function tooLarge(): HttpFailure {
-  return new HttpFailure('too_large', `a body has at most ${maxBodyBytes} bytes`);
+  return new HttpFailure(
+    'too_large',
+    `a body has at most ${maxBodyBytes} bytes; put long texts into files of the workspace, and name these`,
+  );
 }

@@ -1,5 +1,5 @@
 // `retinue eval` with real processes: the example, what changes between two evals, kill -9 and Ctrl-C, and judging recorded work again.
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -249,6 +249,17 @@ describe('retinue eval', () => {
       write(JSON.stringify({ cases: [{ name: 'a', task: 'x', fixture, expect: { includes: ['y'] } }] }));
       expect(await err()).toMatch(/the fixture .* leads to .*, outside /);
     }
+    write('{"cases":[]}');
+    expect(await err()).toMatch(/wrong\.json:1:10: `cases` must not be empty/);
+    write('[]');
+    expect(await place.run('eval', 'wrong.json', '--json')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('the file must be an object'),
+    });
+    write('['.repeat(100_000));
+    expect(await err()).toMatch(/wrong\.json:1:33: nested more than 32 deep/);
+    expect(existsSync(join(place.folder, '.retinue'))).toBe(false);
     write('{ "cases": [{ "name": "a", "task": "x", "expect": { "includes": ["y"] } }] }');
     expect(await err('--replay')).toMatch(/there is no finished eval `wrong` to judge again/);
     expect(await err('--fail-under', '101')).toMatch(/is not a percentage/);

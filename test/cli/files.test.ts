@@ -100,7 +100,7 @@ describe('a file that cannot be given to an agent is refused before anything sta
     ['binary', 'image.png', /--file: image\.png is a binary file/],
     ['binary, from outside', '../image.png', /--file: \.\.\/image\.png is a binary file/],
     ['Retinue’s own', '.retinue/x', /--file: \.retinue is closed to tools/],
-    ['a folder', 'folder', /folder.* is (a directory|not a regular file)/],
+    ['a folder', 'folder', /folder.* is a (directory|folder)/],
     ['missing', 'big.lgo', /unknown file `big\.lgo`; did you mean `big\.log`\?/],
   ];
   it.each(table)('%s', async (_, path, message) => {
@@ -145,7 +145,8 @@ it('binary standard input is refused like a binary file', async () => {
   using cli = createCli();
   expect(await cli.run(['run', 'review', '-'], { readStdin: async () => 'a\0b' })).toMatchObject({
     code: 2,
-    stderr: 'retinue: standard input is binary; only text can be given to an agent\n',
+    stderr:
+      'retinue: standard input is binary, and only text can be given to an agent; put the file into the workspace and name it in the task\n',
   });
   expect(await cli.facts()).toEqual([]);
 });

@@ -135,7 +135,7 @@ describe('an invalid agent file', () => {
   it('may be unreadable or too large', () => {
     using fixture = createTestWorkspace();
     mkdirSync(join(fixture.workspace, '.retinue/agents/dir.md'), { recursive: true });
-    expect(fixture.settings().agents().refused[0]?.problems[0]).toMatch(/dir\.md is not a regular file/);
+    expect(fixture.settings().agents().refused[0]?.problems[0]).toMatch(/dir\.md is a folder; name a file in it/);
     using other = createTestWorkspace();
     other.write('work/.claude/agents/big.md', agentText('big', 'x'.repeat(300_000)));
     expect(other.settings().agents().refused[0]?.problems[0]).toMatch(/big\.md is larger than 262144 bytes/);

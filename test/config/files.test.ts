@@ -27,7 +27,7 @@ describe('a file named on the command line', () => {
 
   it('that is missing is reported with the nearest existing name', () => {
     expect(() => readNamedFile(folder, 'shema.json', 100)).toThrow(/did you mean `schema\.json`\?/);
-    expect(() => readNamedFile(folder, 'src', 100)).toThrow(/is not a regular file/);
+    expect(() => readNamedFile(folder, 'src', 100)).toThrow(/is a folder; name a file in it/);
   });
 
   it('is read up to a maximum size', () => {

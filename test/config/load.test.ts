@@ -107,13 +107,13 @@ describe('an invalid file names the position and the fix', () => {
     expect(failure(() => load())).toContain('/work/retinue.config.json is not a regular file');
     rmSync(join(workspace, 'retinue.config.json'));
     mkdirSync(join(workspace, 'retinue.config.json'));
-    expect(failure(() => load())).toContain('/work/retinue.config.json is not a regular file');
+    expect(failure(() => load())).toContain('/work/retinue.config.json is a folder');
   });
 
   it.skipIf(process.getuid?.() === 0)('reports an unreadable file', () => {
     writeFileSync(userFile, '{}');
     chmodSync(userFile, 0);
-    expect(failure(() => load())).toContain('/xdg/retinue/config.json cannot be read: EACCES');
+    expect(failure(() => load())).toContain('/xdg/retinue/config.json cannot be read: you may not read it; change its rights');
   });
 });
 

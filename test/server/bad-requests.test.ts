@@ -73,7 +73,7 @@ it('refuses a body that it cannot read', async () => {
   const answers = [
     [await post('{"task":"x"}', { 'content-type': 'text/plain' }), 415, 'send the body as `Content-Type: application/json`'],
     [await post('{"task":"x"}', { 'content-encoding': 'gzip' }), 415, 'without `Content-Encoding`'],
-    [await post('{"task":'), 400, 'the body is not valid JSON'],
+    [await post('{"task":'), 400, 'the body is not valid JSON; send one JSON object'],
     [await post(`{"task":"${'x'.repeat(1_048_576)}"}`), 413, 'a body has at most 1048576 bytes'],
     [await post('['.repeat(100_000) + ']'.repeat(100_000)), 400, 'nested more than 100 levels'],
     [await post('[]'), 400, 'the body must be a brief'],

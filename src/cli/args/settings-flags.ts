@@ -111,6 +111,10 @@ export interface OutputMode {
 
 export function outputMode(args: Args): OutputMode {
   const [json, stream] = [args.has('json'), args.has('stream-json')];
-  if (json && stream) throw new RetinueError('usage', '--json and --stream-json cannot be combined');
+  if (json && stream)
+    throw new RetinueError(
+      'usage',
+      '--json and --stream-json cannot be combined; --json prints one value at the end, --stream-json one line per event',
+    );
   return { json, stream, plain: args.has('plain') };
 }

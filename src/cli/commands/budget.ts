@@ -53,7 +53,7 @@ async function run(args: Args, io: Io): Promise<number> {
     throw new RetinueError('usage', `${unknownNameMessage('argument', verb, ['list', 'set', 'rm'])}; ${usage}`);
   if (misplaced) throw new RetinueError('usage', `--${misplaced.name} is a flag of \`retinue budget set NAME\``);
   if ((verb === 'list') !== (name === undefined))
-    throw new RetinueError('usage', `${name === undefined ? 'the name is missing' : 'list has no name'}; ${usage}`);
+    throw new RetinueError('usage', `${name === undefined ? 'the name is missing' : '`list` takes no name'}; ${usage}`);
   const change = verb === 'set' ? parseChange(args) : {};
   const open = {
     flags: commonSettings(args),

@@ -109,8 +109,9 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
   if (isReplay && choice.agents.length + choice.models.length + (choice.repeats ?? 0) > 0)
     throw new RetinueError('usage', '--replay judges the recorded runs: --agent, --model and --repeats cannot be combined with it');
   const text = await io.readFile(file);
+  // A wrong file creates no database.
+  const given = await io.evals.prepare({ file, text, choice, settings: await io.settings(flags) });
   return withLocalApi(io, { flags, agents: { chosen: undefined }, drive: true, startsRuns: true }, async (api, settings) => {
-    const given = await io.evals.prepare({ file, text, choice, settings });
     const stored = await listEvals(api, given.name);
     const last = stored.find(hasVerdict) ?? null;
     const input = isReplay ? await planReplay(given, last, api, io) : given;
@@ -220,7 +221,13 @@ async function show(args: Args, io: Io, given: string | undefined): Promise<numb
     const finished = (await listEvals(api)).filter(isFinished);
     const id = given === undefined ? finished[0]?.runId : await api.find(given);
     const done = finished.find(({ runId }) => runId === id);
-    if (!done) throw new RetinueError('usage', given === undefined ? 'there is no finished eval' : `${given} is not a finished eval`);
+    if (!done)
+      throw new RetinueError(
+        'usage',
+        given === undefined
+          ? 'there is no finished eval; `retinue eval FILE` runs one'
+          : `${given} is not a finished eval; \`retinue eval list\` lists them`,
+      );
     const before =
       finished.slice(finished.indexOf(done) + 1).find((each) => each.input.name === done.input.name && hasVerdict(each)) ?? null;
     return report({ io, args, done, last: before, failUnder: parsePercent(args.value('fail-under')) });
@@ -231,5 +238,5 @@ function parsePercent(given: string | undefined): number | null {
   if (given === undefined) return null;
   const value = /^\d{1,3}(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
   if (value >= 0 && value <= 100) return value;
-  throw new RetinueError('invalid_limit', `--fail-under: \`${given}\` is not a percentage from 0 to 100`);
+  throw new RetinueError('invalid_limit', `--fail-under: \`${given}\` is not a percentage from 0 to 100; write \`90\` or \`99.5\``);
 }

@@ -118,6 +118,8 @@ async function start(given: string, args: Args, io: Io): Promise<number> {
     io.err(`retinue: its output is written to ${sanitizeLine(log)}\n`);
     return 0;
   }
+  // A wrong name creates no database.
+  await io.flows.find(await io.settings(flags), given);
   return withLocalApi(io, { ...session, ...open, drive: true, startsRuns: true }, async (api, settings) => {
     const request = await createRequest(settings);
     const code = (await runToEnd(io, api, { ...mode, start: () => io.flows.start(api, settings, request) })) ?? 0;
@@ -169,10 +171,16 @@ async function list(args: Args, io: Io): Promise<number> {
 
 async function readInput(given: string | undefined, io: Io): Promise<Json> {
   if (given === undefined) return null;
-  const text = given.startsWith('@') ? await io.readFile(given.slice(1)) : given;
+  const file = given.startsWith('@') ? given.slice(1) : null;
+  if (file === '') throw new RetinueError('usage', '--input: the file is missing after `@`; write --input @input.json');
+  const text = file === null ? given : await io.readFile(file);
   try {
     return JSON.parse(text.replace(/^\ufeff/, '')) as Json;
   } catch (error) {
-    throw new RetinueError('usage', `--input is not JSON: ${(error as Error).message}`, { cause: error });
+    throw new RetinueError(
+      'usage',
+      `--input${file === null ? '' : `: ${file}`} is not JSON: ${(error as Error).message}; text is JSON only in quotes, as in --input '"main"'`,
+      { cause: error },
+    );
   }
 }

@@ -62,7 +62,7 @@ async function chooseModel(args: Args, io: Io, settings: Settings): Promise<stri
 
   function pickByNumber(number: number): string {
     const chosen = models[number - 1];
-    if (!chosen) throw new RetinueError('usage', `there is no model ${number}; the list has ${models.length}`);
+    if (!chosen) throw new RetinueError('usage', `there is no model ${number}; type a number from 1 to ${models.length}`);
     return chosen.name;
   }
 }

@@ -63,7 +63,8 @@ async function serverMemories(io: Io, server: ServerChoice, verb: string | undef
       `\`memory ${verb}\` works only on the machine of the workspace; \`memory list\` shows the notes of a server`,
     );
   const client = await io.connect(server);
-  const refuse = async () => Promise.reject(new RetinueError('usage', 'the notes of a server can only be read'));
+  const refuse = async () =>
+    Promise.reject(new RetinueError('usage', 'the notes of a server can only be read; change them on its machine'));
   return {
     list: async (_, words) => (await client.memories()).filter(createWordFilter(words)),
     put: refuse,
@@ -113,7 +114,11 @@ async function parseMemory([title = '', ...words]: string[], io: Io): Promise<Me
   const text = [words.filter((word) => word !== '-').join(' '), input].filter((part) => part.trim() !== '').join('\n\n');
   const checkedTitle = parseTitle(title);
   if (text === '') throw new RetinueError('usage', `the text is missing; ${usage}`);
-  if (Buffer.byteLength(text) > maxTextBytes) throw new RetinueError('usage', `the text of a note has at most ${maxTextBytes} bytes`);
+  if (Buffer.byteLength(text) > maxTextBytes)
+    throw new RetinueError(
+      'usage',
+      `the text of a note has at most ${maxTextBytes} bytes; shorten it, or write it to a file and note the path`,
+    );
   return { title: checkedTitle, text: text.toWellFormed(), at: new Date(io.now()).toISOString() };
 }
 

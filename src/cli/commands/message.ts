@@ -40,7 +40,8 @@ async function run(args: Args, io: Io): Promise<number> {
   const [given, ...words] = args.positionals as [string, ...string[]];
   const rules = args.values('deny').map((rule) => `deny ${rule}`);
   const isCompaction = args.has('compact');
-  if (isCompaction && (words.length > 0 || rules.length > 0)) throw new RetinueError('usage', '--compact takes no text and no other order');
+  if (isCompaction && (words.length > 0 || rules.length > 0))
+    throw new RetinueError('usage', '--compact takes no text and no other order; send them with a second `retinue message`');
   if (!isCompaction && words.length === 0 && rules.length === 0)
     throw new RetinueError('usage', 'the message is missing; write `retinue message ID TEXT`, a rule with --deny, or --compact');
   const session = {

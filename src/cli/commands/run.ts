@@ -230,7 +230,11 @@ const maxTaskBytes = 65_536;
 async function readTask(args: Args, io: Io, isOptional: () => Promise<boolean>): Promise<{ task: string; input: string | null }> {
   const words = args.positionals.filter((word) => word !== '-').join(' ');
   const input = args.positionals.includes('-') ? (await io.readStdin()).trimEnd() : '';
-  if (input.slice(0, 8192).includes('\0')) throw new RetinueError('usage', 'standard input is binary; only text can be given to an agent');
+  if (input.slice(0, 8192).includes('\0'))
+    throw new RetinueError(
+      'usage',
+      'standard input is binary, and only text can be given to an agent; put the file into the workspace and name it in the task',
+    );
   if (words.trim() === '' && input.trim() === '') {
     if (await isOptional()) return { task: ownTask, input: null };
     throw new RetinueError('usage', 'the task is missing; write `retinue run "what to do"`, with `-` to add standard input');
@@ -291,7 +295,10 @@ async function readSchema(args: Args, io: Io): Promise<object | undefined> {
     throw new RetinueError('usage', `--output-schema: ${path} is not JSON: ${(error as Error).message}`, { cause: error });
   }
   if (typeof schema === 'object' && schema !== null && !Array.isArray(schema)) return schema;
-  throw new RetinueError('usage', `--output-schema: ${path} is not a JSON Schema, which is a JSON object`);
+  throw new RetinueError(
+    'usage',
+    `--output-schema: ${path} is not a JSON Schema, which is a JSON object; write for example {"type":"object","properties":{…}}`,
+  );
 }
 
 function optional<K extends string, T>(key: K, value: T | undefined): { [P in K]?: T } {

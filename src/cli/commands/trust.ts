@@ -36,7 +36,7 @@ export const trustCommand: Command = {
 
 async function run(args: Args, io: Io): Promise<number> {
   const [json, list, revoke] = [args.has('json'), args.has('list'), args.has('revoke')];
-  if (list && revoke) throw new RetinueError('usage', '--list and --revoke cannot be combined');
+  if (list && revoke) throw new RetinueError('usage', '--list and --revoke cannot be combined; use one after the other');
   if (list) return listTrusted(io, json);
   const settings = await io.settings(commonSettings(args));
   if (revoke) return revokeTrust(io, settings.workspace, json);
