@@ -10,8 +10,8 @@ import { captureTerminal, terminalPage } from './shots/terminal.ts';
 const folder = resolve(import.meta.dirname, '../docs/images');
 mkdirSync(folder, { recursive: true });
 
-const story = await serveStory();
-const launched = await launchBrowser();
+await using story = await serveStory();
+await using launched = await launchBrowser();
 const { runs } = await story.client.tree(story.runId);
 const payments = runs.find(({ name }) => name === 'payments');
 
