@@ -43,6 +43,9 @@ describe('settings of a repository that start programs', () => {
     ['[credential]\n\thelper = !./evil', 'git push'],
     ['[core]\n\teditor = ./evil', 'git commit -m x'],
     ['[core]\n\thooksPath = .', 'git commit -m x'],
+    ['[rebase]\n\tinstructionFormat = %s%nexec ./evil', 'git rebase main'],
+    ['[rebase]\n\tinstructionFormat = %s%nexec ./evil', 'git pull --rebase'],
+    ['[rebase]\n\tinstructionFormat = alias\n[pretty]\n\talias = %s%x0aexec ./evil', 'git rebase main'],
   ])('%j: %s needs approval outside a sandbox', (config, command) => {
     const workspace = repository(config);
     writeFileSync(join(workspace, 'more'), '[diff "x"]\n\ttextconv = ./evil\n');
@@ -52,6 +55,8 @@ describe('settings of a repository that start programs', () => {
 
   test.each([
     ['', 'git log -p'],
+    ['[rebase]\n\tautosquash = true', 'git rebase main'],
+    ['', 'git pull --rebase'],
     ['[core]\n\tfsmonitor = true', 'git status'],
     ['[core]\n\tsshCommand = ssh -i key', 'git log'],
     ['[core]\n\teditor = vi', 'git status'],
@@ -59,6 +64,10 @@ describe('settings of a repository that start programs', () => {
     ['[remote "origin"]\n\turl = https://example.com/x\n[branch "main"]\n\tremote = origin', 'git fetch'],
   ])('%j: %s is still allowed', (config, command) => {
     expect(outside(repository(config), command)).toBe('allow');
+  });
+
+  test('a subcommand that an alias can replace in new versions of git needs approval', () => {
+    expect(outside(repository('[alias]\n\twhatchanged = !./evil'), 'git whatchanged')).toBe('ask');
   });
 
   test('hooks need approval for commands that change something', () => {

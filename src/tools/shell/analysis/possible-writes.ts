@@ -17,7 +17,7 @@ const readers = new Set(
 );
 const gitReaders = new Set(
   splitList(`log show diff status blame grep ls-files ls-tree rev-parse rev-list cat-file add commit push fetch branch tag remote describe shortlog
-    check-ignore name-rev merge-base for-each-ref show-ref whatchanged help version`),
+    check-ignore name-rev merge-base for-each-ref show-ref help version`),
 );
 /** Their first operand is a program, which they read. */
 const interpreters = /^(ba|da|z|k)?sh$|^(python|node|ruby|perl|deno|bun|php|lua|tsx|ts-node)[\d.]*$/;

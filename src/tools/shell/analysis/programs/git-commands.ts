@@ -48,7 +48,6 @@ const picks: GitCommand = {
 const reading: Record<string, GitCommand> = {
   log,
   show: log,
-  whatchanged: log,
   'rev-list': log,
   reflog: { ...log, allowedFirst: ['show', 'list', 'exists', 'HEAD'] },
   shortlog: { ...log, plain: 'nsecpi', number: '', valued: 'w', long: [...splitList(`${walks} numbered summary email group`)] },
@@ -217,7 +216,7 @@ export function isChangingCommand(name: string): boolean {
 }
 
 export const gitCommands = new Map(Object.entries({ ...reading, ...changing }));
-/** Every subcommand of git. An alias cannot have one of these names. */
+/** Every subcommand of git that an alias cannot replace. New versions let aliases replace `whatchanged` and `pack-redundant`. */
 export const gitSubcommands: ReadonlySet<string> = new Set(
   splitList(`add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index
     cherry cherry-pick citool clean clone column commit commit-graph commit-tree config count-objects credential credential-cache credential-store daemon
@@ -225,10 +224,10 @@ export const gitSubcommands: ReadonlySet<string> = new Set(
     for-each-repo format-patch fsck gc get-tar-commit-id grep gui gitk hash-object help hook http-backend http-fetch http-push imap-send index-pack init init-db
     instaweb interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-octopus
     merge-one-file merge-ours merge-recursive merge-resolve merge-subtree merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes pack-objects
-    pack-redundant pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote repack replace
+    pack-refs patch-id prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote repack replace
     replay request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shell shortlog show show-branch show-index show-ref
     sparse-checkout stage stash status stripspace submodule subtree switch symbolic-ref tag unpack-file unpack-objects update-index update-ref
-    update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version web--browse whatchanged worktree write-tree`),
+    update-server-info upload-archive upload-pack var verify-commit verify-pack verify-tag version web--browse worktree write-tree`),
 );
 /** Flags of git itself, before the subcommand. */
 export const gitFlags = new Set(

@@ -41,8 +41,9 @@ const harmlessKeys = toKeys({
   log: 'date decorate abbrevcommit follow showroot showsignature mailmap diffmerges excludedecoration graphcolors',
   format: 'pretty',
   status: 'short branch showuntrackedfiles relativepaths showstash aheadbehind renames renamelimit displaycommentprefix',
+  // Not `instructionformat`: it is written into the list of instructions, and may begin a new line there.
   rebase:
-    'rebasemerges backend instructionformat autosquash autostash stat updaterefs missingcommitscheck forkpoint abbreviatecommands rescheduleFailedExec maxlabellength',
+    'rebasemerges backend autosquash autostash stat updaterefs missingcommitscheck forkpoint abbreviatecommands rescheduleFailedExec maxlabellength',
   rerere: 'enabled autoupdate',
   grep: 'linenumber patterntype extendedregexp fullname column threads fallbacktonoindex',
   index: 'version threads skiphash recordendofindexentries recordoffsettable',
