@@ -29,6 +29,7 @@ const kept = [
 /** A class of a regular expression: control characters but tab and newline, and whatever shows nothing. */
 export const hidden = '[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029\\ufff9-\\ufffb\\p{Default_Ignorable_Code_Point}]';
 const anyHidden = new RegExp(hidden, 'u');
+const anyVisible = new RegExp(`[^\\s${hidden.slice(1)}`, 'u');
 /** A mark that the text has already, or a character to be marked. */
 const token = new RegExp(`⟦U\\+[0-9A-F]{4,6}⟧|${hidden}`, 'gu');
 /** The only characters that `kept` begins with. */
@@ -38,6 +39,11 @@ const keptHere = new RegExp(kept, 'yu');
 
 /** In a longer sequence of invisible characters, only this many get their own mark. */
 const maxMarks = 12;
+
+/** Whether a text shows anything. */
+export function isVisible(text: string): boolean {
+  return anyVisible.test(text);
+}
 
 /** Token by token: one expression for a whole sequence would need a stack as long as the sequence. */
 export function markInvisible(text: string): string {

@@ -1,5 +1,6 @@
 // Summaries of a conversation that were made and not used: the log has no fact of its own for that.
 import type { Fact } from '../contract/fact.ts';
+import { isVisible } from '../text/invisible.ts';
 
 export interface SummaryTracker {
   /** Each fact once, in order. Says with the next fact of a run why its summary was not used; otherwise empty. */
@@ -20,7 +21,7 @@ export function createSummaryTracker(): SummaryTracker {
       if (fact.type === 'model.answered' && asked.delete(runId))
         hasText.set(
           runId,
-          fact.data.content.some((part) => part.type === 'text' && part.text !== ''),
+          fact.data.content.some((part) => part.type === 'text' && isVisible(part.text)),
         );
       if (wasText === undefined || fact.type === 'context.compacted') return '';
       return wasText ? 'the summary saved too little, so it was not used' : 'the summary was empty, so it was not used';

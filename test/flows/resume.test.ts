@@ -5,7 +5,7 @@ import { defineFlow, type Flow, type FlowDefinition, StepUnknown } from '../../s
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { anyModel, createDyingStore } from './support.ts';
+import { anyModel, createDyingStore, interruptAt } from './support.ts';
 
 const model = () => anyModel({ text: 'fine' });
 const kept = (store: Store): Store => ({ ...store, close: async () => {} });
@@ -108,6 +108,25 @@ describe('a flow whose process dies', () => {
     expect(await handle?.outcome).toMatchObject({ status: 'completed', data: ['unknown', 'done'] });
     expect(calls).toEqual({ once: 1, again: 2 });
     await second.close();
+  });
+
+  it('does not run its program again once it has returned', async () => {
+    const store = createMemoryStore();
+    let programs = 0;
+    const flow = defineFlow('returned', null, async (flow) => {
+      programs++;
+      const untilStopped = ({ signal }: { signal: AbortSignal }) =>
+        new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      flow.step('open', untilStopped, { idempotent: true }).catch(() => {});
+      return flow.step('one', () => 1, { idempotent: true });
+    });
+    const id = await interruptAt('flow.returned', store, flow);
+    await using second = createRetinue({ model: model(), store, flows: [flow] });
+    const [handle] = await second.api.resume(id);
+    const outcome = await handle?.outcome;
+    expect(outcome).toMatchObject({ status: 'completed', data: 1 });
+    expect(outcome?.notices).toEqual([expect.stringContaining('`step open`')]);
+    expect(programs).toBe(1);
   });
 
   it('fails with the code step_unknown if the program does not catch it', async () => {

@@ -18,9 +18,11 @@ export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }
 
-/** Whether each count of tokens that is there can be true. Otherwise all of them are estimated. */
+/** Whether each count of tokens that is there can be true. Otherwise all of them are estimated. A `null` is an absent one. */
 export function areTokenCounts(...counts: unknown[]): boolean {
-  return counts.every((count) => count === undefined || (typeof count === 'number' && count >= 0 && count <= maxTokenCount));
+  return counts.every(
+    (count) => count === undefined || count === null || (typeof count === 'number' && count >= 0 && count <= maxTokenCount),
+  );
 }
 
 /** The text of a content that is a string or a list of blocks. */

@@ -38,8 +38,13 @@ function keepClearing(management: Body): Body {
   return { ...management, edits: asList(management.edits).filter(({ type }) => asText(type).startsWith('clear_')) };
 }
 
+/** Counts that are not repeated at the end of an answer may be `null` there. */
+function withoutNulls(counts: Body): Body {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== null));
+}
+
 function toUsage(given: Body): Usage | null {
-  if (given.input_tokens === undefined && given.output_tokens === undefined) return null;
+  if ((given.input_tokens ?? given.output_tokens ?? null) === null) return null;
   const cached = asCount(given.cache_read_input_tokens);
   const written = asCount(given.cache_creation_input_tokens);
   if (!areTokenCounts(given.input_tokens, given.output_tokens, cached, written)) return null;
@@ -99,7 +104,7 @@ export const messages: Wire = {
         if (delta.type === 'input_json_delta') inputs[index] += asText(delta.partial_json);
       } else if (event.type === 'message_delta') {
         stop = delta.stop_reason;
-        usage = { ...usage, ...asObject(event.usage) };
+        usage = { ...usage, ...withoutNulls(asObject(event.usage)) };
       } else if (event.type === 'message_stop') isComplete = true;
       else if (event.type === 'error') return null;
     }

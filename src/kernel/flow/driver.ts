@@ -27,6 +27,8 @@ export const driveFlow: Driver = async (run, services) => {
   const { program, state } = run;
   const input = state.created.data.flow?.input;
   if (!program || input === undefined || !state.flow) throw new RetinueError('internal', `run ${run.id} has no program`);
+  // The process ended before it could record the end of the run.
+  if (state.flow.hasReturned) return { ending: completedEnding };
   continueTimer(run, services);
   const progress: FlowProgress = {
     begun: 0,

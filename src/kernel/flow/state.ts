@@ -26,6 +26,8 @@ export interface FlowState {
   steps: StepState[];
   /** Steps with a result, in the order of the facts. The program gets their results in this order. */
   finished: StepState[];
+  /** The program has ended without an error. */
+  hasReturned: boolean;
   /** What the user should know about the end of the program. */
   notices: string[];
 }

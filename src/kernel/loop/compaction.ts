@@ -13,9 +13,8 @@ import {
   entriesForCompaction,
   type PinnedParts,
 } from '../../conversation/request.ts';
-import { contentToText } from '../../conversation/tool-calls.ts';
 import { canonical, sha256 } from '../../text/canonical.ts';
-import { currentCalls, livePhase, loopVersionOf, type RunState, settledPhase, startedFact } from '../state/state.ts';
+import { answerToText, currentCalls, livePhase, loopVersionOf, type RunState, settledPhase, startedFact } from '../state/state.ts';
 
 /** Memory of the tools about texts that are no longer in the conversation, such as rules of folders: they are shown again. */
 const forgottenKeys = /^rules:/;
@@ -93,7 +92,7 @@ export function buildCompactionEntries(state: RunState): ConversationEntry[] {
 export function composeCompaction(state: RunState, answer: FactData['model.answered']): FactData['context.compacted'] | null {
   const phase = livePhase(state);
   const texts = loopVersionOf(state);
-  const text = contentToText(answer.content);
+  const text = answerToText(answer.content, state);
   if (phase.name !== 'compacting' || !texts.compaction || text === '' || answer.finish === 'content-filter') return null;
   // Sorted, because stored facts have sorted keys.
   const memo = [...state.memo].filter(([key]) => !forgottenKeys.test(key)).sort(([a], [b]) => (a < b ? -1 : 1));

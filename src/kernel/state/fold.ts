@@ -251,7 +251,7 @@ const reducers: Reducers = {
     if (state.flow) finishStep(state.flow, data.step, factToResult(data));
   },
   'flow.returned': (state, { notices = [], value }) => {
-    state.flow?.notices.push(...notices);
+    if (state.flow) Object.assign(state.flow, { hasReturned: true, notices });
     if (typeof value === 'string') state.conversation.texts.push(value);
     else state.data = value;
   },

@@ -187,7 +187,7 @@ export function createRunState(fact: FactOf<'run.created'>): RunState {
     openChildren: 0,
     checks: null,
     reviews: sharedEmptyMap(),
-    flow: fact.data.kind === 'flow' ? { steps: [], finished: [], notices: [] } : null,
+    flow: fact.data.kind === 'flow' ? { steps: [], finished: [], hasReturned: false, notices: [] } : null,
     tokens: { input: 0, output: 0, cached: 0, reasoning: 0 },
     costUsd: 0,
     otherModels: null,
