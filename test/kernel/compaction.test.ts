@@ -118,6 +118,7 @@ describe('a compaction that does not help', () => {
 
   it.each([
     ['is empty', () => ''],
+    ['shows nothing', () => '\u200b\u2060'],
     ['is larger than what it replaces', () => 'y'.repeat(100_000)],
     [
       'fails',
@@ -282,6 +283,7 @@ describe('a model whose window is unknown', () => {
 
   it.each([
     ['is empty', () => ''],
+    ['shows nothing', () => '\u200b\u2060'],
     ['is larger than what it replaces', () => 'y'.repeat(100_000)],
   ])('ends with `context_length` if the summary %s', async (_, summarize) => {
     const { world } = await refusing({ summarize });

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
 import { z as zod3 } from 'zod/v3';
-import { createRetinue, type RetinueOptions } from '../../src/main/index.ts';
-import { scriptedModel } from '../../src/main/testing.ts';
+import type { RetinueError } from '../../src/contract/error.ts';
+import { createMemoryStore, createRetinue, type RetinueOptions } from '../../src/main/index.ts';
+import { checkInvariants, scriptedModel } from '../../src/main/testing.ts';
 
 const agents = [{ name: 'clerk', description: 'Works', prompt: 'You work.' }];
 
@@ -205,6 +206,45 @@ describe('a run that is cancelled while the arguments of a call are checked', ()
     isCancelled.resolve(true);
     expect(await run.outcome).toMatchObject({ status: 'cancelled' });
     expect([checks, calls]).toEqual([2, 0]);
+  });
+});
+
+describe('a pause while the program reviews a call', () => {
+  it.each(['a tool', 'a result'] as const)('records no verdict: the resumed run asks again (%s)', async (what) => {
+    const isReviewing = Promise.withResolvers<void>();
+    let isPaused = false;
+    let calls = 0;
+    const review = () => {
+      if (isPaused) return Promise.resolve(true);
+      isReviewing.resolve();
+      return new Promise<boolean>(() => {});
+    };
+    const own = tool({ inputSchema: z.object({}), needsApproval: async () => !(await review()), execute: async () => `called ${++calls}` });
+    const result = z.object({ n: z.number() }).refine(review);
+    const call = what === 'a tool' ? { tool: 'own', args: {} } : { tool: 'submit_result', args: { n: 1 } };
+    const store = createMemoryStore();
+    const create = () => {
+      const steps = [{ calls: [call] }, ...(what === 'a tool' ? [{ text: 'done' }] : [])];
+      const model = scriptedModel({ runs: [{ steps }] });
+      return createRetinue({ model, tools: { own: own as Tool }, agents, store: { ...store, close: async () => {} } });
+    };
+    const first = create();
+    const run = await first.delegate({ task: 'work', agent: 'clerk', ...(what === 'a result' && { result }) });
+    const outcome = run.outcome.catch((error: RetinueError) => error.code);
+    await isReviewing.promise;
+    await first.api.drain('a new version');
+    expect(await outcome).toBe('paused');
+    await first.close();
+    isPaused = true;
+    await using second = create();
+    const [handle] = await second.api.resume(run.id);
+    expect(await handle?.outcome).toMatchObject({ status: 'completed' });
+    const facts = await store.facts({ runId: run.id });
+    expect(facts.flatMap((fact) => (fact.type === 'tool.finished' ? [fact.data.status] : []))).toEqual(['ok']);
+    expect(calls).toBe(what === 'a tool' ? 1 : 0);
+    // The answer that was not judged has been paid for.
+    expect(facts.flatMap((fact) => (fact.type === 'model.failed' ? [fact.data.usage !== null] : []))).toEqual([true]);
+    expect(await checkInvariants(store)).toEqual([]);
   });
 });
 

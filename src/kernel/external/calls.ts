@@ -1,5 +1,6 @@
 // The tool calls of an external agent: judged by the rules like those of a model, recorded under Retinue's names, and answered once.
 import type { ContentPart } from '../../contract/content.ts';
+import { RetinueError } from '../../contract/error.ts';
 import type { Draft } from '../../contract/fact.ts';
 import { submitTool } from '../../contract/tool-names.ts';
 import type { CallRef } from '../../conversation/tool-calls.ts';
@@ -43,6 +44,7 @@ export function createExternalCalls(run: Run, services: Services): ExternalCalls
     const content = parts.flatMap((part) => redactPart(part, redact));
     const originals = parts.map(({ input }) => input);
     const judged = await judgeToolCalls({ content, originals, turn, from }, run, services);
+    if (judged === null) throw new RetinueError('paused', 'the run was paused before its call was judged', { retryable: true });
     const drafts = judged.flatMap((draft) => withoutRules(draft, calls, from));
     for (const [n, call] of calls.entries()) known.set(call.id, { turn, index: from + n });
     return { content, drafts };

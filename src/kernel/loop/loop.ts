@@ -9,7 +9,7 @@ import type { Draft, LimitCause, Purpose } from '../../contract/fact.ts';
 import { completeLimits } from '../../contract/limits.ts';
 import { buildRequest, entriesForNextCall, type ModelRequest, type PinnedParts } from '../../conversation/request.ts';
 import { toolCallParts } from '../../conversation/tool-calls.ts';
-import type { ModelCallResult } from '../../ports/model.ts';
+import type { ModelAnswer, ModelCallResult, ModelFailure } from '../../ports/model.ts';
 import { isPauseDue, pauseForBudget, waitWhilePaused } from '../pause.ts';
 import type { ModelWork, Run } from '../run.ts';
 import type { Services } from '../services.ts';
@@ -28,6 +28,12 @@ import { handleFailure } from './model-failure.ts';
 
 /** Output tokens assumed until the answer arrives. */
 const estimatedOutput = 512;
+/** The run was paused before the calls of an answer were judged. */
+const unjudged: ModelFailure = {
+  error: { code: 'paused', message: 'the run was paused before its calls were judged', retryable: true },
+  limited: false,
+  retryAfterMs: null,
+};
 const zeroAmount = { tokens: 0, costUsd: 0 };
 
 /** Runs the loop. Null if the run was stopped from outside. */
@@ -150,8 +156,7 @@ async function askModel(loop: Loop, ask: ModelAsk): Promise<LoopStepResult> {
       const used = usage ? usageToAmount(loop, usage, result.ok ? result.answer.written : null) : zeroAmount;
       spent = { tokens: spent.tokens + used.tokens, costUsd: spent.costUsd + used.costUsd };
       if (result.ok) {
-        await recordAnswer(loop, result.answer, purpose);
-        return 'continue';
+        return await recordAnswer(loop, result.answer, purpose);
       }
       const next = await handleFailure(loop, result);
       // A compaction is over, or comes before the next attempt.
@@ -295,7 +300,7 @@ function createDeltaEmitter(runId: string, turn: number, { journal, redactStream
   };
 }
 
-async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: true }>['answer'], purpose: Purpose): Promise<void> {
+async function recordAnswer(loop: Loop, answer: ModelAnswer, purpose: Purpose): Promise<LoopStepResult> {
   const { run, state, plan, services } = loop;
   const turn = state.guards.turns + 1;
   const isTurn = purpose === 'turn';
@@ -304,12 +309,15 @@ async function recordAnswer(loop: Loop, answer: Extract<ModelCallResult, { ok: t
   const content = parts.flatMap((part) => redactPart(part, services.redact));
   const originals = toolCallParts(parts).map((part) => part.input);
   const calls = isTurn ? await judgeToolCalls({ content, originals, turn }, run, services) : [];
+  // The resumed run asks again.
+  if (calls === null) return handleFailure(loop, { ok: false, aborted: true, failure: unjudged, text: '', usage: answer.usage });
   const costUsd = plan.price ? plan.price(answer.usage, answer.written) : null;
   const dropped = isTurn ? answer.dropped : 0;
   const answered: Draft = { type: 'model.answered', data: { content, costUsd, dropped, finish: answer.finish, turn, usage: answer.usage } };
   const isBarrier = toolCallParts(content).length > 0;
   const durable = run.record([answered, ...calls], { canWait: !isBarrier });
   if (isBarrier) await durable;
+  return 'continue';
 }
 
 function usageToAmount({ plan }: Loop, usage: Usage, written: number | null = null): { tokens: number; costUsd: number } {

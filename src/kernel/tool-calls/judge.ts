@@ -63,8 +63,15 @@ export interface AnswerCalls {
   from?: number;
 }
 
-/** Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. */
-export async function judgeToolCalls({ content, originals, turn, from = 0 }: AnswerCalls, run: Run, services: Services): Promise<Draft[]> {
+/**
+ * Judges all calls of an answer and returns their facts. Repeated call ids are made unique in place, because providers refuse duplicates. Null: the run
+ * was paused while the program reviewed the calls, so there is no verdict.
+ */
+export async function judgeToolCalls(
+  { content, originals, turn, from = 0 }: AnswerCalls,
+  run: Run,
+  services: Services,
+): Promise<Draft[] | null> {
   const parts = toolCallParts(content);
   const preparing = prepareTools(
     parts.map((part) => part.tool),
@@ -77,6 +84,7 @@ export async function judgeToolCalls({ content, originals, turn, from = 0 }: Ans
     services,
   );
   const reviews = reviewing ? await reviewing : [];
+  if (reviewing && run.stopCause?.code === 'paused') return null;
   const ids = new Set<string>();
   let { recent } = run.state.guards;
   return parts.flatMap((part, index): Draft[] => {
