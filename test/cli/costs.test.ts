@@ -45,7 +45,7 @@ it('groups what runs used, and knows the cached share', async () => {
   const { stdout } = await cli.run(['costs', '--by', 'agent']);
   expect(stdout).toMatch(/^AGENT +RUNS +INPUT +OUTPUT +CACHED +COST\nexplore +1 +4\.0k +1\.0k +25 % +\$0\.13\n/);
   expect(stdout).not.toContain('█');
-  expect((await cli.run(['show', 'last'])).stdout).toMatch(/\d+ cached: \d+ %/);
+  expect((await cli.run(['show', 'last'])).stdout).toMatch(/\(8\.0k in, [\d.]+k? out, 3\.0k cached: \d+ %\)/);
 });
 
 it('draws bars on a terminal', async () => {

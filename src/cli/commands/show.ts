@@ -133,10 +133,10 @@ function describeRun(run: RunDetail, { toolPid, steps }: { toolPid: number | nul
     ['label', run.label ?? ''],
     ['parent', run.parentId ?? ''],
     ['depth', String(run.depth)],
-    ['turns', `${run.turns}${run.children.length === 0 ? '' : ' of its own'}`],
+    ['turns', run.kind === 'agent' ? `${run.turns}${run.children.length === 0 ? '' : ' of its own'}` : ''],
     [
       'tokens',
-      `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${run.tokens.input} in, ${run.tokens.output} out, ${run.tokens.cached} cached: ${Math.round(cachedShare(run.tokens) * 100)} %)`,
+      `${run.children.length === 0 ? '' : 'with its children: '}${formatCount(totalTokens(run.tokens))} (${formatCount(run.tokens.input)} in, ${formatCount(run.tokens.output)} out, ${formatCount(run.tokens.cached)} cached: ${Math.round(cachedShare(run.tokens) * 100)} %)`,
     ],
     ['cost', run.costUsd === null ? 'unknown' : formatCost(run.costUsd)],
     ['compactions', describeCompactions(run)],
