@@ -38,7 +38,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
     if (brief.idempotencyKey === undefined) return begin(brief, options);
     const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
     const other = starting.get(key);
-    if (other) assertSameBrief(brief, other.brief, null);
+    if (other) assertSameBrief(brief, other.brief);
     const started = other?.started ?? begin(brief, options).finally(() => starting.delete(key));
     starting.set(key, { brief, started });
     return started;
@@ -100,7 +100,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
   async function findByKey(brief: Brief, parent: Run | null): Promise<Run | null> {
     if (brief.idempotencyKey === undefined) return null;
     await journal.flushed();
-    const row = await findKeyedRun(brief, parent?.id ?? null, store);
+    const row = await findKeyedRun(brief, parent?.id ?? null, services);
     if (!row) return null;
     const live = runs.get(row.runId);
     if (live) return live;

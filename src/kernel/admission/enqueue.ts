@@ -75,7 +75,7 @@ function nameFiles(brief: Brief, workspace: string): Brief {
   return isNamed ? brief : { ...brief, workspace };
 }
 
-async function findByKey(brief: Brief, { store }: Services): Promise<EnqueueResult | null> {
-  const row = await findKeyedRun(brief, null, store);
+async function findByKey(brief: Brief, services: Services): Promise<EnqueueResult | null> {
+  const row = await findKeyedRun(brief, null, services);
   return row && { runId: row.runId, isNew: false };
 }
