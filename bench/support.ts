@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { builtInAgents } from '../src/agents/built-in.ts';
 import { createCatalog } from '../src/agents/catalog.ts';
 import { createRedaction } from '../src/config/redact.ts';
+import { checkRules } from '../src/config/rulesets.ts';
 import type { Agent } from '../src/contract/agent.ts';
 import { native } from '../src/dialects/native.ts';
 import { inlineExecutor } from '../src/hosts/inline.ts';
@@ -135,6 +136,7 @@ export async function openRuntime(kind: StoreKind, options: OpenOptions): Promis
       model: options.model ?? 'bench/bench',
       limits: {},
       rulesets: (delegationTools) => [builtInRuleset(delegationTools, ['echo'])],
+      checkRules,
     },
   });
   return {

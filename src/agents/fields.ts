@@ -10,8 +10,8 @@ import { splitTools } from './tool-lists.ts';
 
 /** Functions from folders that this one must not import. */
 export interface ParserDeps {
-  /** Throws RetinueError `invalid_rule`. */
-  checkRule(text: string): void;
+  /** Throws RetinueError `invalid_rule`. `index`: its place in `rules`. */
+  checkRule(text: string, index: number): void;
   /** Converts `90s` or `10m` to milliseconds; a bare number is seconds. Null if it is no duration. */
   durationMs(text: string): number | null;
 }
@@ -114,7 +114,7 @@ function checkSchema<T>(schema: z.ZodType<T>, value: Json, key: string): T {
 export function parseRules(value: Json, { checkRule }: ParserDeps): string[] {
   if (!Array.isArray(value) || !value.every((rule) => typeof rule === 'string'))
     throw new RetinueError('invalid_config', '`rules` must be a list such as `["deny bash", "allow read:src/*"]`');
-  for (const rule of value) checkRule(rule);
+  for (const [i, rule] of value.entries()) checkRule(rule, i);
   return value;
 }
 

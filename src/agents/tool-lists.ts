@@ -11,7 +11,8 @@ export const delegationNames: readonly string[] = [
   ...['spawn_agent', 'send_input', 'resume_agent', 'wait_agent', 'close_agent'],
 ];
 
-const ownTools = [
+/** The built-in tools. A list, because reading agent files must not load the tools. */
+export const builtInToolNames: readonly string[] = [
   'read',
   'write',
   'edit',
@@ -124,7 +125,7 @@ function denyTool(item: string, lists: ToolLists): void {
     if (tool === undefined) {
       const message = `\`disallowedTools\`: ${describeUnknownTool(call.name)}`;
       // A misspelt name would deny nothing, so it is an error.
-      if (nearestName(call.name, ownTools) === null) lists.warnings.push(message);
+      if (nearestName(call.name, builtInToolNames) === null) lists.warnings.push(message);
       else lists.problems.push({ key: 'disallowedTools', message });
     }
     lists.disallowedTools.push(tool ?? call.name);
@@ -159,12 +160,12 @@ function toServerPattern(name: string): string {
 /** Retinue's name of a tool, or `delegation`; null for a tool that Retinue does not have, undefined for an unknown name. */
 function findTool(name: string): string | typeof delegation | null | undefined {
   const low = name.toLowerCase();
-  if (ownTools.includes(low)) return low;
+  if (builtInToolNames.includes(low)) return low;
   if (Object.hasOwn(otherNames, low)) return otherNames[low];
   return unavailableTools.includes(low) ? null : undefined;
 }
 
 function describeUnknownTool(name: string): string {
-  const near = nearestName(name, ownTools);
+  const near = nearestName(name, builtInToolNames);
   return `there is no tool \`${name}\`${near === null ? '' : `; did you mean \`${near}\`?`}`;
 }

@@ -11,7 +11,7 @@ import { assertNames, parseBrief } from '../kernel/admission/parse-brief.ts';
 import { settleAbandonedDraws } from '../kernel/admission/shared-budgets.ts';
 import { assertNotErased } from '../kernel/recovery/history.ts';
 import type { ResumeOptions } from '../kernel/recovery/resume.ts';
-import type { RunHandle, Runtime } from '../kernel/runtime.ts';
+import type { RunHandle, Runtime, RuntimeOptions } from '../kernel/runtime.ts';
 import { findFileProblem } from '../kernel/workspace.ts';
 import type { Catalog } from '../ports/catalog.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
@@ -64,6 +64,8 @@ export interface ApiOptions {
   /** Called when this process first drives a run, and again if that runtime has to be replaced. */
   runtime(): Promise<Runtime>;
   advise?: Api['advise'];
+  /** Throws `invalid_rule` for rules of messages that name no tool. Without it, only the process of the run checks them. */
+  checkRules?: RuntimeOptions['settings']['checkRules'];
   /** Removes the data of an erased tree that is outside the store. */
   forget?: Forget;
   /** Files of runs' own, and the folder that their changes are applied to. */
@@ -77,7 +79,7 @@ export interface ApiOptions {
 
 export function createApi(options: ApiOptions): Api {
   const { store, clock, ids, catalog, dialect, runtime, advise, forget, redact = (text) => text } = options;
-  const { checkouts, homes, workspace } = options;
+  const { checkouts, homes, workspace, checkRules } = options;
   let running: Promise<Runtime> | null = null;
   let replacing: Promise<Runtime> | null = null;
   let closing: Promise<void> | null = null;
@@ -207,7 +209,7 @@ export function createApi(options: ApiOptions): Api {
     findFileProblem: (rootId, signal) => findFileProblem(rootId, { store, checkouts }, signal),
     advise: advise ?? (async () => null),
     dialect,
-    ...createSteer({ store, clock, ids, listeners, drive, running: () => running, checkouts, homes, redact }),
+    ...createSteer({ store, clock, ids, listeners, drive, running: () => running, checkouts, homes, redact, checkRules }),
     replay: (id, options) => replayTree(id, store, { ...options, pause }),
     verify: (id, options) => verifyTrees(id, store, { ...options, pause }),
     export: (id, options) => exportTree(id, options, store),

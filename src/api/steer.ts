@@ -7,7 +7,8 @@ import type { RunRow } from '../contract/run.ts';
 import { isLive } from '../contract/run-status.ts';
 import { createFollowUpBrief, loadState } from '../kernel/recovery/history.ts';
 import { endInterruptedRun } from '../kernel/recovery/interrupted.ts';
-import type { BriefOptions, RunHandle, Runtime } from '../kernel/runtime.ts';
+import { loadPinnedAgent } from '../kernel/recovery/pinned-agent.ts';
+import type { BriefOptions, RunHandle, Runtime, RuntimeOptions } from '../kernel/runtime.ts';
 import { loopVersionOf } from '../kernel/state/state.ts';
 import type { Checkouts } from '../ports/checkouts.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -37,11 +38,12 @@ export interface SteerDeps {
   checkouts: Checkouts | undefined;
   homes: RunFolders | undefined;
   redact: Redact;
+  checkRules: RuntimeOptions['settings']['checkRules'] | undefined;
 }
 
 type Steering = Pick<Api, 'pause' | 'release' | 'cancel' | 'message' | 'compact' | 'questions' | 'question' | 'answer'>;
 
-export function createSteer({ store, clock, ids, listeners, drive, running, checkouts, homes, redact }: SteerDeps): Steering {
+export function createSteer({ store, clock, ids, listeners, drive, running, checkouts, homes, redact, checkRules }: SteerDeps): Steering {
   const reach = createReach({ store, clock, ids, listeners, running });
   const { findLive, isDriven, sendOrder, waitWhileDriven, waitForFact } = reach;
   const answer = createAnswer({ store, clock, listeners, reach });
@@ -132,6 +134,14 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
+  /** For a run of another process, which may have tools that this one does not have. */
+  async function checkMessageRules({ runId }: RunRow, rules: string[]): Promise<void> {
+    if (!checkRules) return;
+    const { created } = await loadState(runId, store);
+    const agent = await loadPinnedAgent(created, store);
+    checkRules(rules, 'the message', [...created.data.grant.tools, ...(agent?.childTools ?? [])]);
+  }
+
   async function startFollowUp(row: RunRow, text: string, options: { rules: string[] } & Pick<BriefOptions, 'trace'>): Promise<RunHandle> {
     const { rules, ...more } = options;
     const dialect = await dialectOf(row.runId, store);
@@ -163,6 +173,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
         await releaseChildren();
         return { kind: 'sent' };
       }
+      if (rules.length > 0) await checkMessageRules(row, rules);
       // A worker takes the tree and gives it the message.
       if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
         await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });

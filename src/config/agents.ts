@@ -7,15 +7,15 @@ import { retinueFormat } from '../agents/formats/index.ts';
 import type { Agent } from '../contract/agent.ts';
 import type { LimitsGiven } from '../contract/limits.ts';
 import type { Catalog } from '../ports/catalog.ts';
-import { parseRule } from '../rules/policy.ts';
 import { type FoundFile, type FoundFiles, findAgentFiles } from './agent-files.ts';
 import { anchorAgent } from './anchor-rules.ts';
 import { parseDuration } from './duration.ts';
+import { checkRule } from './rulesets.ts';
 import type { ConfiguredAgents, Settings, TrustItem } from './settings.ts';
 import type { TrustList } from './trust.ts';
 import type { Env } from './user-folders.ts';
 
-const parserDeps: ParserDeps = { checkRule: parseRule, durationMs: parseDuration };
+const parserDeps: ParserDeps = { checkRule: (text, i) => checkRule(text, `rules.${i}`), durationMs: parseDuration };
 
 export interface LoadAgentsOptions {
   workspace: string;

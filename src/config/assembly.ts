@@ -30,6 +30,7 @@ export interface AssemblyInput {
   store: Store;
   catalog: Catalog;
   dialect: Dialect;
+  checkRules: RuntimeOptions['settings']['checkRules'];
   /** Why a brief cannot start for lack of a model, with what to do; null if it can. */
   advise?: (brief: { model?: string | undefined; agent?: string | undefined }) => Promise<string | null>;
   /** Finds the dialect of an existing tree that has another one; null if there is none of this name. */

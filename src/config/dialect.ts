@@ -1,9 +1,11 @@
 // The dialect of a name, with its configuration, and the agents and recipes that files add to it. The native one is always loaded; the others are
 // imported when they are used.
+import type { Agent } from '../contract/agent.ts';
 import { RetinueError } from '../contract/error.ts';
 import { native } from '../dialects/native.ts';
+import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import type { Dialect } from '../ports/dialect.ts';
-import { parseRule } from '../rules/policy.ts';
+import { checkRules } from './rulesets.ts';
 import type { Settings } from './settings.ts';
 import type { Env } from './user-folders.ts';
 
@@ -22,7 +24,7 @@ export async function loadDialect(name: string | undefined, settings: DialectSet
   const { dialectNames, makeDialect } = await import('../dialects/index.ts');
   const extensions = dialectNames.includes(name) ? await loadExtensions(name, settings, env) : {};
   const dialect = makeDialect(name, settings.dialects[name] ?? {}, extensions);
-  for (const agent of dialect.setup?.agents ?? []) checkRules(agent);
+  for (const agent of dialect.setup?.agents ?? []) checkAgentRules(agent, dialect);
   return dialect;
 }
 
@@ -33,12 +35,10 @@ async function loadExtensions(name: string, { agents, workspace }: DialectSettin
   return { agents: own, ...(name === 'dex' && { recipes: (await import('./recipes.ts')).loadRecipes(workspace, env) }) };
 }
 
-function checkRules({ rules = [], source }: { rules?: string[] | undefined; source: string }): void {
-  for (const rule of rules) {
-    try {
-      parseRule(rule);
-    } catch (error) {
-      throw new RetinueError('invalid_config', `\`${source}\`: ${(error as Error).message}`);
-    }
+function checkAgentRules({ rules = [], source }: Agent, dialect: Dialect): void {
+  try {
+    checkRules(rules, source, dialectToolNames(dialect));
+  } catch (error) {
+    throw new RetinueError('invalid_config', `\`${source}\`: ${(error as Error).message}`);
   }
 }

@@ -20,6 +20,7 @@ import { describePathLimit } from './explain-shell.ts';
 import type { Explanation, ToolVerdict } from './explanation.ts';
 import { explainExternal } from './external-programs.ts';
 import { assertAgentAccepted } from './refused-agents.ts';
+import { checkRules } from './rulesets.ts';
 import type { Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
 import type { Env } from './user-folders.ts';
@@ -116,7 +117,7 @@ export async function previewGrant(
   const catalog = createAgentCatalog(settings);
   const dialect = { name: 'native', setup: {}, catalog: withoutChecks(catalog), tools, delegationTools: deps.delegationTools };
   const admissionDeps = {
-    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets },
+    settings: { workspace: settings.workspace, model: null, limits: settings.limits.config, rulesets: () => deps.rulesets, checkRules },
     models: { resolve: async () => placeholderModel },
     compileSchema: async () => () => null,
     // Never called: nothing runs.

@@ -1,14 +1,12 @@
 // The rulesets of a process: the owner's list (built-in rules, then configured ones), then each narrowing ruleset on its own.
+import { builtInToolNames } from '../agents/tool-lists.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { Rule, Ruleset } from '../contract/grant.ts';
 import { native } from '../dialects/native.ts';
 import { nonNativeToolNames } from '../dialects/settings.ts';
 import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
-import { createMemoryNotes } from '../stores/notes-memory.ts';
-import { systemClock } from '../system/clock.ts';
-import { unknownNameMessage } from '../text/suggest.ts';
-import { builtInTools, skillToolName } from '../tools/index.ts';
+import { clipName, unknownNameMessage } from '../text/suggest.ts';
 import { type AnchorOptions, anchorRule } from './anchor-rules.ts';
 import type { OwnedRules, Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
@@ -44,23 +42,34 @@ export function settingsRulesets(
   return buildRulesets({ delegationTools, shell, anchor: { workspace, env }, ownerRules, narrowingRules });
 }
 
-/** Throws `invalid_rule`. A misspelt tool in a deny rule would protect nothing, without any hint. */
+/** Throws `invalid_rule`. */
 export function assertToolNames(ruleLists: OwnedRules[], delegationTools: readonly string[]): void {
-  const known = [
-    ...new Set([...builtInToolNames(), ...capabilities, ...delegationTools, ...dialectToolNames(native), ...nonNativeToolNames]),
-  ];
-  for (const { owner, rules } of ruleLists)
-    for (const [index, text] of rules.entries()) {
-      const { tool } = parseRule(text);
-      const where = owner === 'command line' ? owner : `${owner}, rules.${index}`;
-      if (/^mcp__(?!.*__)[^*]*$/.test(tool))
-        throw new RetinueError('invalid_rule', `\`${text}\` (${where}) names no tool; for all tools of this server write \`${tool}__*\``);
-      if (!known.includes(tool) && !tool.includes('*') && !tool.startsWith('mcp__'))
-        throw new RetinueError('invalid_rule', `\`${text}\` (${where}): ${unknownNameMessage('tool', tool, known)}`);
-    }
+  for (const { owner, rules } of ruleLists) checkRules(rules, owner, delegationTools);
 }
 
-export function builtInToolNames(): string[] {
-  const tools = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
-  return [...tools.map((tool) => tool.name), skillToolName];
+/**
+ * Throws `invalid_rule` for a rule that names no tool: misspelt in a deny rule, it would protect nothing, without any hint. `owner`: where the rules
+ * are. `more`: tools besides the built-in ones and those of dialects.
+ */
+export function checkRules(rules: readonly string[], owner: string, more: Iterable<string>): void {
+  if (rules.length === 0) return;
+  const own = new Set(more);
+  for (const [i, text] of rules.entries()) checkRule(text, owner === 'command line' ? owner : `${owner}, rules.${i}`, own);
 }
+
+/** The same for one rule. */
+export function checkRule(text: string, where: string, own: ReadonlySet<string> = new Set()): void {
+  const { tool } = parseRule(text);
+  const refuse = (why: string) => new RetinueError('invalid_rule', `\`${clipName(text)}\` (${where})${why}`);
+  if (/^mcp__(?!.*__)[^*]*$/.test(tool)) throw refuse(` names no tool; for all tools of this server write \`${clipName(tool)}__*\``);
+  if (tool.includes('*') || openPrefixes.some((prefix) => tool.startsWith(prefix))) return;
+  commonNames ??= new Set([...builtInToolNames, ...capabilities, ...dialectToolNames(native), ...nonNativeToolNames]);
+  if (!commonNames.has(tool) && !own.has(tool))
+    throw refuse(`: ${unknownNameMessage('tool', tool, [...new Set([...commonNames, ...own])])}`);
+}
+
+/** `acp__`: tools of external agents that have no counterpart here. Tools of MCP servers are known only when a run starts. */
+const openPrefixes = ['mcp__', 'acp__'];
+
+/** Names that rules may use, whichever tools a run has. */
+let commonNames: ReadonlySet<string> | undefined;

@@ -5,7 +5,7 @@ export const errorCodes = {
   // refused at admission: no run was created
   invalid_brief: 'a field of the brief is missing, malformed or out of range',
   invalid_limit: 'a limit is zero, negative, not finite, too large or of the wrong type',
-  invalid_rule: 'a rule does not have the form `allow|ask|deny tool[:pattern]`',
+  invalid_rule: 'a rule does not have the form `allow|ask|deny tool[:pattern]`, or names no tool',
   unknown_agent: 'no agent has this name',
   unknown_tool: 'no tool has this name',
   unknown_model: 'no model has this name, or none is configured',

@@ -50,6 +50,7 @@ export class LiveRunHandle implements RunHandle {
   async send(text: string, from = 'the user', rules?: string[]): Promise<void> {
     if (!this.#isOpen || this.#run.isClosing)
       throw new RetinueError('parent_ended', `run ${this.id} has ended and accepts no more messages`);
+    if (rules?.length) this.#services.settings.checkRules(rules, 'the message', this.#run.work?.tools.keys() ?? []);
     await sendMessage(this.#run, { text, from, rules }, this.#services);
   }
 

@@ -45,6 +45,8 @@ export interface RuntimeSettings {
   compaction?: CompactionSettings | undefined;
   /** For roots: the owner's ruleset, then those that only narrow it. The owner's allows the given delegation tools. */
   rulesets(delegationTools: readonly string[]): Ruleset[];
+  /** Throws `invalid_rule` for a rule that names no tool. `owner`: where the rules are. `more`: tools that not every process has. */
+  checkRules(rules: readonly string[], owner: string, more: Iterable<string>): void;
 }
 
 /** Approvals. Without them every `ask` is a deny. */

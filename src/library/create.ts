@@ -10,12 +10,13 @@ import { openExternalHomes } from '../config/external-homes.ts';
 import { resolveDirectory } from '../config/files.ts';
 import { modelToRoutes } from '../config/model-setting.ts';
 import { resolveReadable } from '../config/readable-folders.ts';
-import { buildRulesets } from '../config/rulesets.ts';
+import { buildRulesets, checkRules } from '../config/rulesets.ts';
 import { probeShellAccess } from '../config/shell-access.ts';
 import { resolveLibraryTelemetry } from '../config/telemetry.ts';
 import type { Env } from '../config/user-folders.ts';
 import type { Agent } from '../contract/agent.ts';
 import { native } from '../dialects/native.ts';
+import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import { withPrices } from '../models/prices.ts';
 import { createMemoryStore } from '../stores/memory.ts';
 import { createMemoryNotes } from '../stores/notes-memory.ts';
@@ -48,6 +49,10 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
   const toolNames = Object.keys(options.tools ?? {});
   checkOwnToolNames(toolNames, dialect);
   const agents = resolveListedTools(options.agents ?? [], toolNames, dialect);
+  const checkOwnRules: typeof checkRules = (rules, owner, more) =>
+    checkRules(rules, owner, [...toolNames, ...dialectToolNames(dialect), ...more]);
+  checkOwnRules(options.rules ?? [], 'options', []);
+  for (const [i, { rules = [] }] of agents.entries()) checkOwnRules(rules, `agents.${i}`, []);
   const { mcpServers = {} } = options;
   const notes = createMemoryNotes();
   const anchor = { workspace, env };
@@ -62,7 +67,7 @@ export function createLibrary(options: RetinueOptions, { assemble, env, cwd, war
       ...builtInAgents.map((agent) => addOwnTools(agent, toolNames)),
       ...agents.map((agent) => ({ ...anchorAgent(agent, anchor), source: 'library' })),
     ]),
-    ...{ dialect, prepareRuntime, workspace },
+    ...{ dialect, checkRules: checkOwnRules, prepareRuntime, workspace },
     ...{ checkouts, homes },
     async forget(rootId, runIds) {
       await notes.scratchpads.remove(rootId);

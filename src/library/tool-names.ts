@@ -1,5 +1,5 @@
 // Names of tools in the options: those of the program's own tools, and those that its agents list.
-import { builtInToolNames } from '../config/rulesets.ts';
+import { builtInToolNames } from '../agents/tool-lists.ts';
 import { RetinueError } from '../contract/error.ts';
 import { submitTool } from '../contract/tool-names.ts';
 import { native } from '../dialects/native.ts';
@@ -23,7 +23,7 @@ export function checkOwnToolNames(own: readonly string[], dialect: Dialect): voi
     for (const name of names) taken.set(name.toLowerCase(), why);
   };
   take(capabilities, 'rules use this name for what a shell command may reach');
-  take(builtInToolNames(), 'a built-in tool has this name');
+  take(builtInToolNames, 'a built-in tool has this name');
   take([...dialectToolNames(native), ...dialectToolNames(dialect)], 'a delegation tool has this name');
   take([submitTool], 'the tool for structured results has this name');
   for (const name of own) {
@@ -43,7 +43,7 @@ const lists = ['tools', 'childTools', 'disallowedTools'] as const;
 export function resolveListedTools(agents: readonly OwnAgent[], own: readonly string[], dialect: Dialect): OwnAgent[] {
   if (agents.length === 0) return [];
   const known = [
-    ...new Set([...own, ...builtInToolNames(), ...dialectToolNames(dialect), ...dialectToolNames(native), ...nonNativeToolNames]),
+    ...new Set([...own, ...builtInToolNames, ...dialectToolNames(dialect), ...dialectToolNames(native), ...nonNativeToolNames]),
   ];
   const resolve = (name: string, where: string) => {
     // Tools of MCP servers are known only when a run starts.

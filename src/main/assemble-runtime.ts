@@ -25,7 +25,7 @@ export async function assembleRuntime(assembly: AssemblyInput, input: RuntimeInp
 }
 
 function toRuntimeOptions(
-  { store, catalog, dialect, dialectNamed, checkouts, homes, flows, warn }: AssemblyInput,
+  { store, catalog, dialect, dialectNamed, checkRules, checkouts, homes, flows, warn }: AssemblyInput,
   input: RuntimeInput,
   hooks: AssemblyHooks | undefined,
 ): RuntimeOptions {
@@ -63,6 +63,7 @@ function toRuntimeOptions(
       ...{ workspace, readable: input.readable, model: input.model, routes: input.routes },
       ...{ effort: input.effort, promptCache: input.promptCache },
       ...{ limits: input.limits, budgets: input.budgets, compaction: input.compaction, rulesets: input.rulesets },
+      checkRules,
     },
   };
 }

@@ -7,6 +7,7 @@ import { databaseFile, databaseSecrets } from '../config/database-setting.ts';
 import { findDialect, loadDialect } from '../config/dialect.ts';
 import { openExternalHomes } from '../config/external-homes.ts';
 import { createRedaction } from '../config/redact.ts';
+import { checkRules } from '../config/rulesets.ts';
 import type { Settings } from '../config/settings.ts';
 import { registerDatabase } from '../config/workspace-registry.ts';
 import { RetinueError } from '../contract/error.ts';
@@ -62,7 +63,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
   const api: Api = assembleApi(
     {
       flows: { load: async (ref) => (await import('./flows.ts')).openFlows(workspace, env, api).load(ref) },
-      ...{ store, catalog, dialect, prepareRuntime, workspace },
+      ...{ store, catalog, dialect, checkRules, prepareRuntime, workspace },
       checkouts,
       homes,
       dialectNamed: (name) => findDialect(name, settings, env),

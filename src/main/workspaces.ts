@@ -10,6 +10,7 @@ import { stopReasons } from '../cli/session/stop-signals.ts';
 import { isOwnDatabase } from '../config/database-origin.ts';
 import { loadSettings } from '../config/load.ts';
 import { createUserAuthenticator } from '../config/order-key.ts';
+import { checkRules } from '../config/rulesets.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Env } from '../config/user-folders.ts';
 import { databaseId, listDatabases, type RegisteredDatabase } from '../config/workspace-registry.ts';
@@ -115,7 +116,13 @@ export async function useReader<T>(env: Env, entry: RegisteredDatabase, work: (a
   assertOwn(env, entry);
   const store = await openSqliteReader({ path: entry.db, authenticator: createUserAuthenticator(env), isOwn: true });
   const reason = new RetinueError('internal', 'the database was opened only for reading');
-  const api = assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, prepareRuntime: () => Promise.reject(reason) });
+  const api = assembleApi({
+    store,
+    catalog: createCatalog(builtInAgents),
+    dialect: native,
+    checkRules,
+    prepareRuntime: () => Promise.reject(reason),
+  });
   try {
     return await work(api);
   } finally {
@@ -135,7 +142,7 @@ async function openWorkspace(entry: RegisteredDatabase, { env, warn, askMs, serv
     const warnHere = (message: string) => warn(name(message));
     const store = await openFile({ env, path: entry.db, adopt: false, access: 'write', durability: 'normal', warn: warnHere });
     const prepareRuntime = () => Promise.reject(error);
-    return assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, prepareRuntime });
+    return assembleApi({ store, catalog: createCatalog(builtInAgents), dialect: native, checkRules, prepareRuntime });
   }
   for (const notice of settings.notices) warn(name(notice));
   const options = { drive: true, existingOnly: true, askMs, serverTokens: () => serverTokens };

@@ -43,6 +43,20 @@ describe('agent files', () => {
     for (const agent of builtInAgents) expect(anchorAgent(agent, options)).toEqual(agent);
   });
 
+  it('with a rule that names no tool are refused', () => {
+    using fixture = createTestWorkspace();
+    const rules = ['deny write', 'deny mcp__gh__*', 'deny network', 'ask Task', 'deny acp__claude__Skill', 'deny web*'];
+    fixture.write('own/agents/a.md', agentText('a', `rules: ${JSON.stringify(rules)}`));
+    fixture.write('own/agents/b.md', agentText('b', 'rules: ["deny write", "deny bahs"]'));
+    fixture.write('work/.retinue/agents/c.md', agentText('c', 'runs: claude\nrules: ["deny Bash"]'));
+    const { list, refused } = fixture.settings().agents();
+    expect(list.find(({ name }) => name === 'a')?.rules).toHaveLength(rules.length);
+    expect(refused.map(({ name, problems }) => [name, problems[0]])).toEqual([
+      ['b', expect.stringMatching(/b\.md:\d: `deny bahs` \(rules\.1\): unknown tool `bahs`; did you mean `bash`/)],
+      ['c', expect.stringMatching(/c\.md:\d: `deny Bash` \(rules\.0\): unknown tool `Bash`; did you mean `bash`/)],
+    ]);
+  });
+
   it('leave only the built-in agents if there are none', () => {
     using fixture = createTestWorkspace();
     expect(fixture.settings().agents()).toMatchObject({ refused: [], warnings: [], trust: [] });

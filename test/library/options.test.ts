@@ -28,6 +28,13 @@ describe('createRetinue', () => {
     [{ prices: { 'a/b': { input: 1 } } }, /^usage: `prices\.a\/b\.output`/],
     [{ prices: { big: { input: 1, output: 1 } } }, /^usage: `prices\.big`: must name provider and model/],
     [{ rules: ['alow bash'] }, /^invalid_rule: .*did you mean `allow`/],
+    [{ rules: ['deny bash', 'deny bahs'] }, /^invalid_rule: `deny bahs` \(options, rules\.1\): unknown tool `bahs`; did you mean `bash`/],
+    [{ rules: ['deny Bash'] }, /^invalid_rule: .*did you mean `bash`/],
+    [{ rules: ['deny mcp__github'] }, /^invalid_rule: .*write `mcp__github__\*`/],
+    [
+      { agents: [{ name: 'a', description: 'd', prompt: 'p', rules: ['deny wriet'] }] },
+      /^invalid_rule: `deny wriet` \(agents\.0, rules\.0\).*did you mean `write`/,
+    ],
     [{ rules: [1] }, /^usage: `rules\.0`: must be a rule/],
     [{ host: 'docker' }, /^usage: `host`: must be one of inline, process/],
     [{ sandbox: true }, /^usage: `sandbox`: must be one of required, auto, off/],
@@ -52,7 +59,7 @@ describe('createRetinue', () => {
         approveMs: 2_147_483_647,
         limits: { maxTurns: 1 },
         prices: { 'a/b': { input: 0, output: 0 } },
-        rules: ['deny bash'],
+        rules: ['deny bash', 'deny web*', 'deny network', 'ask mcp__github__push', 'deny Task', 'deny acp__claude__Skill'],
       }),
     ).toBe('accepted');
     expect(refusal({ approveMs: undefined, limits: undefined, workspace: undefined })).toBe('accepted');

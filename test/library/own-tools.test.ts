@@ -277,6 +277,7 @@ describe('names', () => {
   const create = (options: Partial<RetinueOptions>) => () =>
     createRetinue({ model: scriptedModel({ runs: [{ steps: [{ text: 'x' }] }] }), ...options });
   const own = tool({ inputSchema: z.object({}), execute });
+  const agent = { name: 'z', description: 'd', prompt: 'p' };
 
   it.each([
     ['bash', 'a built-in tool'],
@@ -292,8 +293,25 @@ describe('names', () => {
     expect(create({ tools: { [name]: own } })).toThrow(reason);
   });
 
+  it('may be in rules of the options, of agents, of briefs and of messages', async () => {
+    const model = scriptedModel({ runs: [{ steps: [{ delayMs: 60_000, text: 'late' }] }] });
+    const rules = ['deny searchDocs'];
+    await using retinue = createRetinue({ model, tools: { searchDocs: own }, rules, agents: [{ ...agent, rules }] });
+    const wrong = ['deny bash', 'deny serchDocs'];
+    expect(create({ tools: { searchDocs: own }, agents: [{ ...agent, rules: wrong }] })).toThrow('did you mean `searchDocs`?');
+    const run = await retinue.delegate({ task: 'work', rules });
+    await run.send('', rules);
+    await expect(run.send('', wrong)).rejects.toMatchObject({
+      code: 'invalid_rule',
+      message: expect.stringMatching(/^`deny serchDocs` \(the message, rules\.1\): unknown tool `serchDocs`; did you mean `searchDocs`/),
+    });
+    await expect(retinue.delegate({ task: 'work', rules: wrong })).rejects.toMatchObject({ code: 'invalid_rule' });
+    await run.cancel('enough');
+    await run.outcome;
+  });
+
   it('that an agent lists must exist', () => {
-    const lists = (list: object) => create({ tools: { searchDocs: own }, agents: [{ name: 'z', description: 'd', prompt: 'p', ...list }] });
+    const lists = (list: object) => create({ tools: { searchDocs: own }, agents: [{ ...agent, ...list }] });
     expect(lists({ tools: ['serchDocs'] })).toThrow(/^`agents\.0\.tools`: unknown tool `serchDocs`; did you mean `searchDocs`/);
     expect(lists({ disallowedTools: ['bsh'] })).toThrow(/did you mean `bash`/);
     expect(lists({ tools: ['searchdocs', 'Read', 'mcp__any__thing', 'delegate*'] })).not.toThrow();

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { checkRules } from '../../src/config/rulesets.ts';
 import { completeOutcome } from '../../src/contract/complete-outcome.ts';
 import type { Fact, FactData } from '../../src/contract/fact.ts';
 import type { LimitsGiven } from '../../src/contract/limits.ts';
@@ -65,6 +66,7 @@ export async function survey(given: SurveyOptions): Promise<Survey> {
     model: 'offline/surveyor',
     limits: given.limits ?? {},
     rulesets: () => [owner, narrowing],
+    checkRules,
   };
   await using surveyed = await createWorld({ options: { models: models(), settings } });
   const handle = await surveyed.runtime.start({ task: given.task ?? 'Survey this repository', ...given.brief });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { checkRules } from '../../src/config/rulesets.ts';
 import { createModels } from '../../src/models/models.ts';
 import { createOfflineModels } from '../../src/models/offline.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -197,7 +198,7 @@ describe('the name', () => {
 
   test('is never used without being named', async () => {
     await using world = await createWorld({ options: { models: models() } });
-    const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: () => [] };
+    const settings = { workspace: world.workspace, model: null, limits: {}, rulesets: () => [], checkRules };
     await using unset = await createWorld({ options: { models: models(), settings } });
     await expect(unset.runtime.start({ task: 'x' })).rejects.toMatchObject({ code: 'unknown_model', message: /no model is configured/ });
   });

@@ -80,6 +80,7 @@ it('refuses a body that it cannot read', async () => {
     [await post('{}'), 400, 'task: is missing; it must be text'],
     [await post('{"task":7}'), 400, 'task: must be text'],
     [await post('{"task":"x","label":" "}'), 400, 'label: must not be empty'],
+    [await post('{"task":"x","rules":["deny bahs"]}'), 400, 'did you mean `bash`?'],
     [await post('{"task":"x","agnt":"y"}'), 400, 'did you mean `agent`?'],
   ] as const;
   for (const [{ status, text }, expected, message] of answers) expect([status, text]).toEqual([expected, expect.stringContaining(message)]);
@@ -125,6 +126,7 @@ it('has the same rules for messages to live and to ended runs', async () => {
     [{ text: 5 }, 'body.text: must be text'],
     [{ text: 'x', rule: [] }, 'body: has an unknown key `rule`; did you mean `rules`? (available: text, rules)'],
     [{ text: ' \n' }, 'text: must not be empty'],
+    [{ text: 'x', rules: ['deny bahs'] }, 'unknown tool `bahs`; did you mean `bash`?'],
     [{ text: 'é'.repeat(32_769) }, 'text: has 65538 bytes, and at most 65536 are possible'],
   ];
   for (const [body, message] of wrong) expect(await send(body)).toEqual([400, expect.stringContaining(message)]);

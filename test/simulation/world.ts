@@ -1,5 +1,6 @@
 // What the simulations share: the world of one seed, orders from outside, and the options of a runtime in a simulated process.
 import { createCatalog } from '../../src/agents/catalog.ts';
+import { checkRules } from '../../src/config/rulesets.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { isLive } from '../../src/contract/run-status.ts';
 import { native } from '../../src/dialects/native.ts';
@@ -121,6 +122,6 @@ export function createOptions(
     redactStream: () => (piece) => piece,
     models: createModels(plan),
     flows: { load: async () => createSimulatedFlow(plan, proc, outside) },
-    settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset] },
+    settings: { workspace: '/simulated', model: 'simulated/one', limits: {}, rulesets: () => [ruleset], checkRules },
   };
 }

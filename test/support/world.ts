@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import { builtInAgents } from '../../src/agents/built-in.ts';
 import { createCatalog } from '../../src/agents/catalog.ts';
 import { createRedaction } from '../../src/config/redact.ts';
+import { checkRules } from '../../src/config/rulesets.ts';
 import type { Agent } from '../../src/contract/agent.ts';
 import type { Fact } from '../../src/contract/fact.ts';
 import type { Ruleset } from '../../src/contract/grant.ts';
@@ -122,6 +123,7 @@ export async function createWorld(given: WorldOptions = {}): Promise<World> {
             own.map((tool) => tool.name),
           ),
         ],
+      checkRules,
       ...given.settings,
     },
     ...given.options,

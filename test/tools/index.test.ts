@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { builtInToolNames } from '../../src/agents/tool-lists.ts';
 import type { Skill } from '../../src/ports/skill.ts';
 import { createMemoryNotes } from '../../src/stores/notes-memory.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { builtInTools, workspaceTools } from '../../src/tools/index.ts';
+import { builtInTools, skillToolName, workspaceTools } from '../../src/tools/index.ts';
 
 const all = builtInTools({ ...createMemoryNotes(), clock: systemClock, bash: { sandbox: null } });
 
@@ -28,6 +29,7 @@ test('lists the tools in order with their parameters', () => {
     'memory {action, title?, text?}',
     'scratchpad {action, text?}',
   ]);
+  expect([...all.map(({ name }) => name), skillToolName].sort()).toEqual([...builtInToolNames].sort());
   expect(workspaceTools.map(({ name }) => name)).toEqual(['read', 'write', 'edit', 'list', 'glob', 'grep']);
 });
 

@@ -61,6 +61,8 @@ export interface AdmissionRequest {
   /** Given for the brief of a model or an MCP client (`ModelRequester`). */
   rootModel?: string | null | undefined;
   trace?: TraceContext | undefined;
+  /** Rules of the brief that were checked when the run it continues was created. */
+  recordedRules?: readonly string[];
   /** A worker will drive it. */
   isQueued?: boolean;
 }
@@ -81,6 +83,8 @@ export async function admitBrief(given: Brief, request: AdmissionRequest, deps: 
   const { absent, notices } = collected;
   const tools = external ? withExternalTools(collected.tools) : collected.tools;
   checkToolNames(brief, [...tools.keys()], absent);
+  const newRules = brief.rules?.filter((rule) => !request.recordedRules?.includes(rule)) ?? [];
+  if (newRules.length > 0) settings.checkRules(newRules, 'the brief', [...tools.keys(), ...dialect.delegationTools]);
   const own = parent ? [] : settings.rulesets(dialect.delegationTools);
   const author = findAuthorRights(parent, own);
   const shell = author.hasShell ? tools.get('bash') : undefined;

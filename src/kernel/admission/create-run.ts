@@ -11,7 +11,7 @@ import { admitFlow, createFlowStartedData, type FlowStart } from '../flow/admiss
 import { driveFlow } from '../flow/driver.ts';
 import type { RunDrafts } from '../journal.ts';
 import { driveRun } from '../lifecycle.ts';
-import { checkContinuable } from '../recovery/history.ts';
+import { checkContinuable, loadRecordedRules } from '../recovery/history.ts';
 import { countRun, createCounter, Run, type RunOptions } from '../run.ts';
 import type { Services, StartOptions } from '../services.ts';
 import { startDriver } from '../start-driver.ts';
@@ -38,7 +38,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
     if (brief.idempotencyKey === undefined) return begin(brief, options);
     const key = JSON.stringify([parent?.id ?? null, brief.idempotencyKey]);
     const other = starting.get(key);
-    if (other) assertSameBrief(brief, other.brief, null);
+    if (other) assertSameBrief(brief, other.brief);
     const started = other?.started ?? begin(brief, options).finally(() => starting.delete(key));
     starting.set(key, { brief, started });
     return started;
@@ -53,6 +53,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
     const known = await findByKey(brief, parent);
     if (known) return known;
     await checkContinuable(brief, store);
+    const recordedRules = brief.rules === undefined ? [] : await loadRecordedRules(brief, store);
     const dialect = parent?.dialect ?? (await services.dialect(name));
     assertOpen(parent, review);
     if (!scheduler.hasQueueCapacity())
@@ -68,7 +69,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
       const at = call && { index: call.index, turn: call.turn };
       const admission = await admitBrief(
         brief,
-        { runId, dialect, parent, call: at, rootModel, trace: parseTraceContext(trace) },
+        { runId, dialect, parent, call: at, rootModel, trace: parseTraceContext(trace), recordedRules },
         services,
       ).finally(() => {
         if (parent) parent.admittingCount--;
@@ -99,7 +100,7 @@ export function createRunStarter(services: Services, isOpen: () => boolean): Ser
   async function findByKey(brief: Brief, parent: Run | null): Promise<Run | null> {
     if (brief.idempotencyKey === undefined) return null;
     await journal.flushed();
-    const row = await findKeyedRun(brief, parent?.id ?? null, store);
+    const row = await findKeyedRun(brief, parent?.id ?? null, services);
     if (!row) return null;
     const live = runs.get(row.runId);
     if (live) return live;

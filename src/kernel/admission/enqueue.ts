@@ -3,7 +3,7 @@ import type { Brief } from '../../contract/brief.ts';
 import { RetinueError } from '../../contract/error.ts';
 import { parseTraceContext, type TraceHeaders } from '../../contract/trace-context.ts';
 import type { JobOptions } from '../../ports/queue.ts';
-import { checkContinuable } from '../recovery/history.ts';
+import { checkContinuable, loadRecordedRules } from '../recovery/history.ts';
 import type { Services } from '../services.ts';
 import { admitBrief } from './admission.ts';
 import { findKeyedRun } from './keyed-run.ts';
@@ -41,6 +41,7 @@ export async function enqueueRun(
   const known = await findByKey(brief, services);
   if (known) return known;
   await checkContinuable(brief, store);
+  const recordedRules = brief.rules === undefined ? [] : await loadRecordedRules(brief, store);
   const dialect = await services.dialect(name);
   const runId = ids.runId();
   const { created, blobs } = await admitBrief(
@@ -53,6 +54,7 @@ export async function enqueueRun(
       rootModel: isFromModel ? services.settings.model : undefined,
       trace: parseTraceContext(trace),
       isQueued: true,
+      recordedRules,
     },
     services,
   );
@@ -73,7 +75,7 @@ function nameFiles(brief: Brief, workspace: string): Brief {
   return isNamed ? brief : { ...brief, workspace };
 }
 
-async function findByKey(brief: Brief, { store }: Services): Promise<EnqueueResult | null> {
-  const row = await findKeyedRun(brief, null, store);
+async function findByKey(brief: Brief, services: Services): Promise<EnqueueResult | null> {
+  const row = await findKeyedRun(brief, null, services);
   return row && { runId: row.runId, isNew: false };
 }

@@ -96,6 +96,13 @@ export async function checkContinuable({ continues, continuesAt }: Brief, store:
   else if (row.endedAt === null || row.startedAt === null) throw notContinuableError(continues);
 }
 
+/** The rules of the run that a brief continues. They were accepted then, and stay so. */
+export async function loadRecordedRules({ continues, rules = [] }: Brief, store: Pick<Store, 'facts'>): Promise<readonly string[]> {
+  if (continues === undefined || rules.length === 0) return [];
+  const [created] = await store.facts({ runId: continues, types: ['run.created'] });
+  return created?.type === 'run.created' ? (created.data.brief.rules ?? []) : [];
+}
+
 function unknownRunError(runId: string): RetinueError {
   return new RetinueError('unknown_run', `there is no run ${runId}; \`retinue ps --all\` lists all runs`);
 }
