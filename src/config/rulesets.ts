@@ -10,7 +10,7 @@ import { systemClock } from '../system/clock.ts';
 import { unknownNameMessage } from '../text/suggest.ts';
 import { builtInTools, skillToolName } from '../tools/index.ts';
 import { type AnchorOptions, anchorRule } from './anchor-rules.ts';
-import type { OwnedRules, Settings } from './settings.ts';
+import { commandLineOwner, type OwnedRules, type Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
 import type { Env } from './user-folders.ts';
 
@@ -27,11 +27,23 @@ export interface RulesetOptions {
 
 export function buildRulesets(options: RulesetOptions): Ruleset[] {
   const { delegationTools, shell, programTools = [], anchor, ownerRules, narrowingRules = [] } = options;
-  const toRules = (texts: string[]) => texts.flatMap((text) => anchorRule(parseRule(text), anchor));
   const builtIn = builtInRuleset(delegationTools, programTools, { sandboxed: shell.sandbox !== null });
-  const configured = ownerRules.flatMap(({ owner, rules }): Rule[] => toRules(rules).map((rule) => ({ ...rule, from: owner })));
-  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: toRules(rules) }));
+  const configured = ownerRules.flatMap((list) => toOwnerRules(list, anchor));
+  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: toRules(rules, anchor) }));
   return [{ ...builtIn, rules: [...builtIn.rules, ...configured] }, ...narrowing, ...shell.narrowing];
+}
+
+function toOwnerRules({ owner, rules }: OwnedRules, anchor: AnchorOptions): Rule[] {
+  return toRules(rules, anchor).map((rule) => ({ ...rule, from: owner }));
+}
+
+function toRules(texts: string[], anchor: AnchorOptions): Rule[] {
+  return texts.flatMap((text) => anchorRule(parseRule(text), anchor));
+}
+
+/** The rules of the command line among those of `settingsRulesets`. */
+export function commandLineRules({ workspace, ownerRules }: Pick<Settings, 'workspace' | 'ownerRules'>, env: Env): Rule[] {
+  return ownerRules.filter(({ owner }) => owner === commandLineOwner).flatMap((list) => toOwnerRules(list, { workspace, env }));
 }
 
 /** The rulesets of the settings. Throws `invalid_rule` for a rule that names no known tool. */
@@ -52,7 +64,7 @@ export function assertToolNames(ruleLists: OwnedRules[], delegationTools: readon
   for (const { owner, rules } of ruleLists)
     for (const [index, text] of rules.entries()) {
       const { tool } = parseRule(text);
-      const where = owner === 'command line' ? owner : `${owner}, rules.${index}`;
+      const where = owner === commandLineOwner ? owner : `${owner}, rules.${index}`;
       if (/^mcp__(?!.*__)[^*]*$/.test(tool))
         throw new RetinueError('invalid_rule', `\`${text}\` (${where}) names no tool; for all tools of this server write \`${tool}__*\``);
       if (!known.includes(tool) && !tool.includes('*') && !tool.startsWith('mcp__'))

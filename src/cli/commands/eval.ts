@@ -14,6 +14,7 @@ import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
 import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
+import { assertSameFlags } from '../session/eval-flags.ts';
 import {
   evalLabel,
   hasVerdict,
@@ -116,7 +117,10 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
     const last = stored.find(hasVerdict) ?? null;
     const input = isReplay ? await planReplay(given, last, api, io) : given;
     const open = args.has('new') ? null : findUnfinished(stored, input);
-    if (!open) await io.evals.checkNames(api, input, settings);
+    if (open) {
+      const rules = await io.evals.commandRules(settings);
+      assertSameFlags(open, { args, limits: flags.limits, rules, concurrency: choice.concurrency });
+    } else await io.evals.checkNames(api, input, settings);
     reportOthers(io, stored, open);
     let runId: string | null = null;
     const begin = async () => {
