@@ -6,7 +6,8 @@ import { canonical } from '../../text/canonical.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
-import type { Args } from '../args/parse-args.ts';
+import type { Args, Flag } from '../args/parse-args.ts';
+import { assertActionFlags } from '../args/refused-flags.ts';
 import { outputMode, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, budgetFlag, type Command, jsonFlag, plainFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -31,6 +32,11 @@ import { runToEnd } from '../session/run-to-end.ts';
 
 const usage = 'FILE [flags] | list | show [ID]';
 const defaultConcurrency = 4;
+const failUnderFlag: Flag = {
+  name: 'fail-under',
+  value: 'PERCENT',
+  help: 'exit with 1 if an agent and model pass less than this share of their cases',
+};
 
 export const evalCommand: Command = {
   name: 'eval',
@@ -53,7 +59,7 @@ export const evalCommand: Command = {
     { name: 'concurrency', value: 'N', help: `how many cases run at the same time (default: ${defaultConcurrency})` },
     { name: 'replay', help: 'judge the recorded runs of the last eval again, without calling their models' },
     { name: 'new', help: 'begin again, even if an unfinished eval could be continued' },
-    { name: 'fail-under', value: 'PERCENT', help: 'exit with 1 if an agent and model pass less than this share of their cases' },
+    failUnderFlag,
     { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
     { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
     sandboxFlag,
@@ -215,12 +221,14 @@ function report({ io, args, done, last, failUnder }: Report): number {
 }
 
 async function list(args: Args, io: Io): Promise<number> {
+  assertActionFlags(args, 'eval list', [jsonFlag, ...writingFlags]);
   const evals = await withApi(io, { flags: runSettings(args), drive: false }, (api) => listEvals(api));
   printEvalList(evals, args.has('json'), io);
   return 0;
 }
 
 async function show(args: Args, io: Io, given: string | undefined): Promise<number> {
+  assertActionFlags(args, 'eval show', [failUnderFlag, jsonFlag, ...writingFlags]);
   return withApi(io, { flags: runSettings(args), drive: false }, async (api) => {
     const finished = (await listEvals(api)).filter(isFinished);
     const id = given === undefined ? finished[0]?.runId : await api.find(given);
