@@ -14,6 +14,7 @@ import type { ListedModel, ModelCheck } from '../config/model-choice.ts';
 import type { HostName, Settings, SettingsFlags, TrustItem } from '../config/settings.ts';
 import type { RegisteredDatabase } from '../config/workspace-registry.ts';
 import type { EvalInput } from '../contract/eval.ts';
+import type { Rule } from '../contract/grant.ts';
 import type { Json } from '../contract/json.ts';
 import type { TraceHeaders } from '../contract/trace-context.ts';
 import type { Check } from '../doctor/check.ts';
@@ -262,6 +263,8 @@ export interface Io {
     planReplay(input: EvalInput, last: EarlierEval, read: ReadRun): Promise<EvalInput>;
     /** Rejects with `unknown_agent`, `unknown_model` or `invalid_config` for the name of an agent or model that no case could use. */
     checkNames(api: Api, input: EvalInput, settings: Settings): Promise<void>;
+    /** The rules of --allow and --deny, as the runs of an eval record them. */
+    commandRules(settings: Settings): Promise<Rule[]>;
     start(api: Api, input: EvalInput, options: FlowOptions): Promise<RunHandle>;
   };
   /** When the user last saw a list of the open questions of a database (ISO 8601). `source`: its path, or the address of the server. */

@@ -20,6 +20,7 @@ import type { Config } from './schema.ts';
 import {
   type ConfiguredAgents,
   type ConfiguredSkills,
+  commandLineOwner,
   type OwnedRules,
   type Settings,
   type SettingsFlags,
@@ -179,7 +180,7 @@ function loadFile(path: string): LoadedFile | null {
 function collectOwnerRules(layers: Layer[], command: string[]): OwnedRules[] {
   for (const rule of command) parseRule(rule);
   const files = layers.map(({ from, config }) => ({ owner: from, rules: config.rules ?? [] }));
-  return [...files, { owner: 'command line', rules: command }].filter(({ rules }) => rules.length > 0);
+  return [...files, { owner: commandLineOwner, rules: command }].filter(({ rules }) => rules.length > 0);
 }
 
 /** Files of the current folder that would count if it were the workspace. */

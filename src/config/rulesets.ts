@@ -8,7 +8,7 @@ import { dialectToolNames } from '../kernel/delegation/dialect-tools.ts';
 import { builtInRuleset, capabilities, parseRule } from '../rules/policy.ts';
 import { clipName, unknownNameMessage } from '../text/suggest.ts';
 import { type AnchorOptions, anchorRule } from './anchor-rules.ts';
-import type { OwnedRules, Settings } from './settings.ts';
+import { commandLineOwner, type OwnedRules, type Settings } from './settings.ts';
 import type { ShellAccess } from './shell-access.ts';
 import type { Env } from './user-folders.ts';
 
@@ -25,11 +25,23 @@ export interface RulesetOptions {
 
 export function buildRulesets(options: RulesetOptions): Ruleset[] {
   const { delegationTools, shell, programTools = [], anchor, ownerRules, narrowingRules = [] } = options;
-  const toRules = (texts: string[]) => texts.flatMap((text) => anchorRule(parseRule(text), anchor));
   const builtIn = builtInRuleset(delegationTools, programTools, { sandboxed: shell.sandbox !== null });
-  const configured = ownerRules.flatMap(({ owner, rules }): Rule[] => toRules(rules).map((rule) => ({ ...rule, from: owner })));
-  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: toRules(rules) }));
+  const configured = ownerRules.flatMap((list) => toOwnerRules(list, anchor));
+  const narrowing = narrowingRules.map(({ owner, rules }): Ruleset => ({ kind: 'narrowing', owner, rules: toRules(rules, anchor) }));
   return [{ ...builtIn, rules: [...builtIn.rules, ...configured] }, ...narrowing, ...shell.narrowing];
+}
+
+function toOwnerRules({ owner, rules }: OwnedRules, anchor: AnchorOptions): Rule[] {
+  return toRules(rules, anchor).map((rule) => ({ ...rule, from: owner }));
+}
+
+function toRules(texts: string[], anchor: AnchorOptions): Rule[] {
+  return texts.flatMap((text) => anchorRule(parseRule(text), anchor));
+}
+
+/** The rules of the command line among those of `settingsRulesets`. */
+export function commandLineRules({ workspace, ownerRules }: Pick<Settings, 'workspace' | 'ownerRules'>, env: Env): Rule[] {
+  return ownerRules.filter(({ owner }) => owner === commandLineOwner).flatMap((list) => toOwnerRules(list, { workspace, env }));
 }
 
 /** The rulesets of the settings. Throws `invalid_rule` for a rule that names no known tool. */
@@ -54,7 +66,7 @@ export function assertToolNames(ruleLists: OwnedRules[], delegationTools: readon
 export function checkRules(rules: readonly string[], owner: string, more: Iterable<string>): void {
   if (rules.length === 0) return;
   const own = new Set(more);
-  for (const [i, text] of rules.entries()) checkRule(text, owner === 'command line' ? owner : `${owner}, rules.${i}`, own);
+  for (const [i, text] of rules.entries()) checkRule(text, owner === commandLineOwner ? owner : `${owner}, rules.${i}`, own);
 }
 
 /** The same for one rule. */

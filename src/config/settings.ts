@@ -29,6 +29,9 @@ export interface OwnedRules {
   rules: string[];
 }
 
+/** The owner of rules that were given as flags. */
+export const commandLineOwner = 'command line';
+
 export const sandboxModes = ['required', 'auto', 'off'] as const;
 export type SandboxMode = (typeof sandboxModes)[number];
 

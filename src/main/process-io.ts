@@ -173,6 +173,7 @@ export function createProcessIo({ root, version, hooks }: ProcessIoOptions): Io 
       },
       planReplay: async (input, last, read) => (await import('../evals/replay.ts')).planReplay(input, last, read),
       checkNames: async (api, input, settings) => (await import('./eval-names.ts')).checkEvalNames(api, input, settings, env),
+      commandRules: async (settings) => (await import('../config/rulesets.ts')).commandLineRules(settings, env),
       start: async (api, input, options) => (await import('./flows.ts')).startEval(api, input, options),
     },
     questionList: {

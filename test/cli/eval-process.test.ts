@@ -133,6 +133,35 @@ describe('retinue eval', () => {
     180_000,
   );
 
+  it('refuses to continue an eval with rules, limits, budgets or a concurrency that it did not begin with', async () => {
+    using place = createPlace(twoCases({ hang: 'start' }));
+    addCases(place);
+    const rules = ['--allow', 'bash', '--deny', 'write:./closed/**'];
+    const started = place.start('eval', 'two.json', ...rules, '--budget-tokens', '100000', '--concurrency', '2');
+    const before = await place.facts((all) => countChildren(all) === 1);
+    started.process.kill('SIGINT');
+    expect((await started.finished).code).toBe(130);
+    writeFileSync(join(place.folder, 'script.json'), JSON.stringify(twoCases(answer)));
+
+    const refused: [flags: string[], named: string][] = [
+      [['--deny', 'bash'], '--deny is'],
+      [[...rules, '--deny', 'bash'], '--allow, --deny are'],
+      [['--budget-usd', '0.000001'], '--budget-usd is'],
+      [[...rules, '--budget-tokens', '5'], '--budget-tokens is'],
+      [['--budget', 'shared'], '--budget is'],
+      [['--concurrency', '1'], '--concurrency is'],
+    ];
+    for (const [flags, named] of refused) {
+      const { code, err } = await place.run('eval', 'two.json', ...flags);
+      expect([code, err], flags.join(' ')).toEqual([2, expect.stringContaining(`${named} not as when the eval`)]);
+      expect(err).toContain('or begin again with --new');
+    }
+    expect((await place.facts(() => true)).filter((fact) => fact.type === 'run.resumed')).toEqual([]);
+
+    const { code, out } = await place.run('eval', 'two.json', ...rules, '--budget-tokens', '100000', '--concurrency', '2', '--json');
+    expect([code, JSON.parse(out).runId]).toEqual([0, before[0]?.runId]);
+  }, 60_000);
+
   it('judges recorded work again with other checks, and skips what it cannot judge', async () => {
     using place = createPlace(twoCases(answer));
     addCases(place);

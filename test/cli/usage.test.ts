@@ -94,6 +94,23 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     [['eval', 'script.jsn'], /unknown file `script.jsn`; did you mean `script.json`\?/],
     [['eval', 'list', '--agnt', 'x'], /unknown flag `--agnt`; did you mean `--agent`\?/],
     [['flow', 'run', ''], /an argument is empty; usage: retinue flow run/],
+    [
+      ['flow', 'list', '--server', 'http://127.0.0.1:1'],
+      /--server has no effect on `retinue flow list`, which takes only --json, --workspace/,
+    ],
+    [['flow', 'list', '--input', '1'], /--input has no effect on `retinue flow list`/],
+    [['flow', 'list', '--detach'], /--detach has no effect on `retinue flow list`/],
+    [['flow', 'run', 'x', '--detach', '--stream-json'], /--detach and --stream-json cannot be combined/],
+    [
+      ['flow', 'run', 'x', '--detach', '--stream-json', '--server', 'http://127.0.0.1:1'],
+      /--detach and --stream-json cannot be combined; follow the flow/,
+    ],
+    [['eval', 'list', '--agent', 'x'], /--agent has no effect on `retinue eval list`/],
+    [['eval', 'list', '--fail-under', '9'], /--fail-under has no effect on `retinue eval list`/],
+    [
+      ['eval', 'show', 'last', '--budget-usd', '1'],
+      /--budget-usd has no effect on `retinue eval show`, which takes only --fail-under, --json/,
+    ],
     [['flow', 'list', 'x'], /unexpected argument `x`; usage: retinue flow/],
     [['eval', ''], /an argument is empty; usage: retinue eval FILE/],
     [['eval', 'list', 'x'], /unexpected argument `x`; usage: retinue eval/],
@@ -110,6 +127,12 @@ describe('wrong arguments are exit code 2 and say what is right', () => {
     expect(stderr).not.toMatch(/\n {4}at /);
     expect([code, stdout]).toEqual([2, '']);
     expect(existsSync(join(cli.folder, '.retinue'))).toBe(false);
+  });
+
+  it('flow list says that it lists this machine if a server is configured', async () => {
+    using cli = createCli({ env: { RETINUE_SERVER: 'http://127.0.0.1:1' } });
+    const { code, stderr } = await cli.run(['flow', 'list']);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('RETINUE_SERVER is not used: these are the flows of this machine')]);
   });
 
   it('a short flag is reported as it was typed', async () => {

@@ -6,7 +6,8 @@ import { canonical } from '../../text/canonical.ts';
 import { sanitizeLine } from '../../text/terminal.ts';
 import { shortId } from '../../views/format.ts';
 import { parseIntegerFlag } from '../args/flag-values.ts';
-import type { Args } from '../args/parse-args.ts';
+import type { Args, Flag } from '../args/parse-args.ts';
+import { assertActionFlags } from '../args/refused-flags.ts';
 import { outputMode, runSettings } from '../args/settings-flags.ts';
 import { addDirFlag, budgetFlag, type Command, jsonFlag, plainFlag, sandboxFlag, writingFlags } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -14,6 +15,7 @@ import { formatPercent } from '../output/eval-change.ts';
 import { printEvalList } from '../output/eval-list.ts';
 import { formatEval } from '../output/eval-table.ts';
 import { printJson } from '../output/print-json.ts';
+import { assertSameFlags } from '../session/eval-flags.ts';
 import {
   evalLabel,
   hasVerdict,
@@ -30,6 +32,11 @@ import { runToEnd } from '../session/run-to-end.ts';
 
 const usage = 'FILE [flags] | list | show [ID]';
 const defaultConcurrency = 4;
+const failUnderFlag: Flag = {
+  name: 'fail-under',
+  value: 'PERCENT',
+  help: 'exit with 1 if an agent and model pass less than this share of their cases',
+};
 
 export const evalCommand: Command = {
   name: 'eval',
@@ -52,7 +59,7 @@ export const evalCommand: Command = {
     { name: 'concurrency', value: 'N', help: `how many cases run at the same time (default: ${defaultConcurrency})` },
     { name: 'replay', help: 'judge the recorded runs of the last eval again, without calling their models' },
     { name: 'new', help: 'begin again, even if an unfinished eval could be continued' },
-    { name: 'fail-under', value: 'PERCENT', help: 'exit with 1 if an agent and model pass less than this share of their cases' },
+    failUnderFlag,
     { name: 'allow', value: 'RULE', repeatable: true, help: 'allow tool calls, as `tool` or `tool:pattern`' },
     { name: 'deny', value: 'RULE', repeatable: true, help: 'deny tool calls; the last matching --allow or --deny decides' },
     sandboxFlag,
@@ -116,7 +123,10 @@ async function start(file: string, args: Args, io: Io): Promise<number> {
     const last = stored.find(hasVerdict) ?? null;
     const input = isReplay ? await planReplay(given, last, api, io) : given;
     const open = args.has('new') ? null : findUnfinished(stored, input);
-    if (!open) await io.evals.checkNames(api, input, settings);
+    if (open) {
+      const rules = await io.evals.commandRules(settings);
+      assertSameFlags(open, { args, limits: flags.limits, rules, concurrency: choice.concurrency });
+    } else await io.evals.checkNames(api, input, settings);
     reportOthers(io, stored, open);
     let runId: string | null = null;
     const begin = async () => {
@@ -211,12 +221,14 @@ function report({ io, args, done, last, failUnder }: Report): number {
 }
 
 async function list(args: Args, io: Io): Promise<number> {
+  assertActionFlags(args, 'eval list', [jsonFlag, ...writingFlags]);
   const evals = await withApi(io, { flags: runSettings(args), drive: false }, (api) => listEvals(api));
   printEvalList(evals, args.has('json'), io);
   return 0;
 }
 
 async function show(args: Args, io: Io, given: string | undefined): Promise<number> {
+  assertActionFlags(args, 'eval show', [failUnderFlag, jsonFlag, ...writingFlags]);
   return withApi(io, { flags: runSettings(args), drive: false }, async (api) => {
     const finished = (await listEvals(api)).filter(isFinished);
     const id = given === undefined ? finished[0]?.runId : await api.find(given);

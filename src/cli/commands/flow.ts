@@ -7,12 +7,14 @@ import { shortId } from '../../views/format.ts';
 import { formatTable } from '../../views/style.ts';
 import { effortFlag, parseEffortFlag } from '../args/effort-flag.ts';
 import type { Args } from '../args/parse-args.ts';
+import { assertActionFlags, assertFollowed } from '../args/refused-flags.ts';
 import { outputMode, questionTimeout, runSettings } from '../args/settings-flags.ts';
 import {
   addDirFlag,
   askFlag,
   budgetFlag,
   type Command,
+  commonFlags,
   jsonFlag,
   plainFlag,
   ruleFlags,
@@ -86,6 +88,7 @@ async function run(args: Args, io: Io): Promise<number> {
 }
 
 async function start(given: string, args: Args, io: Io): Promise<number> {
+  assertFollowed(args, 'detach', 'flow');
   const mode = outputMode(args);
   const flags = runSettings(args);
   if (chooseServer(io, flags) !== null) return startOnServer(given, args, io);
@@ -106,8 +109,6 @@ async function start(given: string, args: Args, io: Io): Promise<number> {
     },
   });
   if (args.has('detach')) {
-    if (mode.stream)
-      throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the flow with `retinue logs ID -f --json`');
     const settings = await loadSettings(io, session);
     const request = { flags: { ...flags, workspace: settings.workspace }, brief: null, flow: await createRequest(settings), open };
     const { runId, log } = await io.detach(request, settings);
@@ -157,6 +158,8 @@ async function startOnServer(name: string, args: Args, io: Io): Promise<number> 
 }
 
 async function list(args: Args, io: Io): Promise<number> {
+  assertActionFlags(args, 'flow list', [jsonFlag, ...commonFlags]);
+  if (io.serverUrl !== null) io.err('retinue: RETINUE_SERVER is not used: these are the flows of this machine\n');
   const settings = await loadSettings(io, { flags: runSettings(args) });
   const flows = await io.flows.list(settings);
   if (args.has('json')) printJson(io, flows);

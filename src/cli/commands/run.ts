@@ -8,6 +8,7 @@ import { shortId } from '../../views/format.ts';
 import { effortFlag, parseEffortFlag } from '../args/effort-flag.ts';
 import { formatFlagDuration } from '../args/flag-values.ts';
 import type { Args, Flag } from '../args/parse-args.ts';
+import { assertFollowed } from '../args/refused-flags.ts';
 import { outputMode, parseHost, questionTimeout, runSettings } from '../args/settings-flags.ts';
 import { parseSource, sourceFlags } from '../args/source-flags.ts';
 import {
@@ -154,10 +155,8 @@ async function run(args: Args, io: Io): Promise<number> {
     ...optional('idempotencyKey', args.value('idempotency-key')),
     ...optional('result', schema === undefined ? undefined : { schema }),
   });
-  if (args.has('detach') && mode.stream)
-    throw new RetinueError('usage', '--detach and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
-  if (job !== null && mode.stream)
-    throw new RetinueError('usage', '--queue and --stream-json cannot be combined; follow the run with `retinue logs ID -f --json`');
+  assertFollowed(args, 'detach', 'run');
+  assertFollowed(args, 'queue', 'run');
   if (chooseServer(io, flags) !== null) {
     if (given.input !== null)
       throw new RetinueError(

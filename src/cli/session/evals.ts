@@ -2,6 +2,7 @@
 import type { Api } from '../../api/api.ts';
 import { EvalInput, EvalReport, type EvalResult, evalFlowName } from '../../contract/eval.ts';
 import type { Fact } from '../../contract/fact.ts';
+import type { Grant } from '../../contract/grant.ts';
 import type { RecordedOutcome } from '../../contract/outcome.ts';
 import type { EvalRecord } from '../../evals/compare.ts';
 import { findIdleEnds, measureIdleTime, type ReadLog } from '../../evals/idle-time.ts';
@@ -16,6 +17,8 @@ export interface StoredEval {
   runId: string;
   input: EvalInput;
   createdAt: string;
+  /** Rules, limits and budgets that it began with and keeps. */
+  grant: Grant;
   /** Null while it has not ended. */
   outcome: RecordedOutcome | null;
   /** Of an eval that has completed. */
@@ -53,6 +56,7 @@ export async function readEval(api: Api, runId: string): Promise<StoredEval | nu
     runId,
     input: input.data,
     createdAt: first.at,
+    grant: first.data.grant,
     outcome,
     results: report.success ? await withoutBreaks(report.data.results, facts, api) : [],
     done: facts.filter((fact) => fact.type === 'child.ended').length,

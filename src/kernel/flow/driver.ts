@@ -12,14 +12,13 @@ import type { Run } from '../run.ts';
 import type { Services } from '../services.ts';
 import { completedEnding, createFailedEnding } from '../state/outcome.ts';
 import { deadlineOf, startedFact } from '../state/state.ts';
+import { graceMs } from '../tool-calls/tool-execution.ts';
 import { copySortedJson, describeProgramError, valueToRecord } from './results.ts';
 import { describeOpenSteps, type FlowState } from './state.ts';
 import { createFlowSteps, type FlowProgress } from './steps.ts';
 
 /** How long a resumed program may take to begin a step whose result is recorded. */
 const maxIdleMs = 10_000;
-/** How long running side effects may take to end after the flow was stopped. */
-const maxEndMs = 5_000;
 
 type ProgramEnd = { ok: true; value: unknown } | { ok: false; error: unknown };
 
@@ -105,11 +104,11 @@ async function deliverResults(
   }
 }
 
-/** Side effects get the abort signal and a few seconds. A result that comes later is not recorded. */
+/** Side effects get the abort signal and `graceMs`. A result that comes later is not recorded. */
 async function endEffects({ effects }: FlowProgress, { clock, deadlines }: Services): Promise<void> {
   if (effects.size === 0) return;
   const late = Promise.withResolvers<void>();
-  const endTimer = deadlines.at(clock.monotonic() + maxEndMs, late.resolve);
+  const endTimer = deadlines.at(clock.monotonic() + graceMs, late.resolve);
   await Promise.race([Promise.allSettled(effects), late.promise]);
   endTimer();
 }

@@ -30,8 +30,8 @@ import { toolFinishedFact, unknownEffectText } from './judge.ts';
 import { dropOriginal, executableArguments, originalLostText } from './original-arguments.ts';
 import { attemptToFacts, type CallAttempt, parseToolResult } from './tool-result.ts';
 
-/** How long a tool may take to clean up after its signal has fired; its processes get 2 s to end. */
-const graceMs = 3000;
+/** How long a tool or a side effect of a flow may take to clean up after its signal has fired; processes of a tool get 2 s to end. */
+export const graceMs = 3_000;
 
 /** The tool session of a run, and why it broke down, if it did. */
 export interface ToolSessionState {
