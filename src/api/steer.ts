@@ -134,9 +134,9 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
     return rules.length === 0 ? brief : { ...brief, rules: [...(brief.rules ?? []), ...rules] };
   }
 
-  /** For a run of another process, which may have tools that this one does not have. */
+  /** The run may be of another process, with tools that this one does not have. */
   async function checkMessageRules({ runId }: RunRow, rules: string[]): Promise<void> {
-    if (!checkRules) return;
+    if (!checkRules || rules.length === 0) return;
     const { created } = await loadState(runId, store);
     const agent = await loadPinnedAgent(created, store);
     checkRules(rules, 'the message', [...created.data.grant.tools, ...(agent?.childTools ?? [])]);
@@ -159,6 +159,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
       const text = parseMessage(given, { rules, isFollowUp: followUp && !isLive(row.status) });
       if (!isLive(row.status)) {
         if (!followUp) throw new RetinueError('parent_ended', `run ${row.runId} has ended; a follow-up would start a new run`);
+        await checkMessageRules(row, rules);
         return { kind: 'continued', handle: await startFollowUp(row, text, { rules, ...more }) };
       }
       // A run that waits for paused children would not read the message. They are released after it was sent: they could end at once, and the
@@ -173,7 +174,7 @@ export function createSteer({ store, clock, ids, listeners, drive, running, chec
         await releaseChildren();
         return { kind: 'sent' };
       }
-      if (rules.length > 0) await checkMessageRules(row, rules);
+      await checkMessageRules(row, rules);
       // A worker takes the tree and gives it the message.
       if (!(await isDriven(row)) && (await store.queue?.isOf(row.rootId))) {
         await sendOrder(row, { kind: 'message', text, ...(rules.length > 0 && { rules }) });

@@ -50,10 +50,15 @@ it('that was recorded stays valid in a follow-up, and new ones are checked', asy
   await using program = await createWorld({ script: quick, store: createMemoryStore({ memory }), settings });
   const earlier = await program.runtime.start({ task: 'x', rules: ['deny deploy'] });
   await earlier.outcome;
-  await using world = await createWorld({ script: quick, store, settings: { workspace: program.workspace } });
+  await using world = await createWorld({
+    script: quick,
+    store,
+    settings: { workspace: program.workspace },
+    options: { ids: systemIds },
+  });
   const api = createWorldApi(store, async () => world.runtime);
   await expect(api.message(earlier.id, 'more', { rules: ['deny bahs'] })).rejects.toMatchObject(
-    refused('deny bahs', 'the brief, rules.0', 'bash'),
+    refused('deny bahs', 'the message, rules.0', 'bash'),
   );
   expect(await store.runs({})).toHaveLength(1);
   const result = await api.message(earlier.id, 'more', { rules: ['deny bash'] });
