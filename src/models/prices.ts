@@ -1,4 +1,4 @@
-// Prices that the user or a script sets. known.ts looks up the prices of everything else.
+// Prices that the user or a script sets. model-info.ts looks up the prices of everything else.
 import type { LongCache, Models, Price as PriceFunction } from '../ports/model.ts';
 
 /** USD per million tokens. Without their own price, tokens read from a cache or written into it cost as much as other input, and reasoning as other output. */

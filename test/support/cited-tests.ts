@@ -8,15 +8,21 @@ const root = join(import.meta.dirname, '../..');
 
 export const citation = /`(test\/[\w/.-]+\.test\.ts)` "([^"]+)"/g;
 
+/** Also without words of a title. */
+const testPath = /`(test\/[\w/.-]+\.tsx?)`/g;
+
 /** What is wrong with the citations of a text, one line each. */
 export function citationProblems(text: string): string[] {
-  return [...text.matchAll(citation)].flatMap(([, path = '', words = '']) => {
-    if (!existsSync(join(root, path))) return [`${path} does not exist`];
+  const paths = new Set([...text.matchAll(testPath)].map(([, path = '']) => path));
+  const missing = [...paths].filter((path) => !existsSync(join(root, path))).map((path) => `${path} does not exist`);
+  const wrong = [...text.matchAll(citation)].flatMap(([, path = '', words = '']) => {
+    if (!existsSync(join(root, path))) return [];
     const found = testTitles(path).filter((title) => title.includes(words));
     return found.length === 1
       ? []
       : [`${path} has ${found.length} tests with "${words}"${found.map((title) => `\n  "${title}"`).join('')}`];
   });
+  return [...missing, ...wrong];
 }
 
 interface Node {
