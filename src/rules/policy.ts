@@ -1,17 +1,17 @@
 // Evaluates rules: may this call be made? Pure. It neither resolves paths nor parses commands: tools name the subjects of a call, and rules are
 // matched against those.
 //
-//  1. In a ruleset the last match wins. Rulesets are never joined: each is evaluated separately, and the strictest answer counts.
-//  2. So another ruleset, or one more deny anywhere, never allows anything.
-//  3. Every owner ruleset must allow the call. No match, or no owner ruleset at all, means deny.
-//  4. All subjects of a call must be allowed. A rule with a pattern does not match a call without subjects. An ordinary pattern never allows an
+// R1. In a ruleset the last match wins. Rulesets are never joined: each is evaluated separately, and the strictest answer counts.
+// R2. So another ruleset, or one more deny anywhere, never allows anything.
+// R3. Every owner ruleset must allow the call. No match, or no owner ruleset at all, means deny.
+// R4. All subjects of a call must be allowed. A rule with a pattern does not match a call without subjects. An ordinary pattern never allows an
 //     unsafe subject. An alias can deny and ask, but never allow.
-//  5. A tool that is not offered would be denied whatever its subjects.
-//  6. The capabilities of a shell (`network`, `git`) are not tools: only rules with their exact name match them, never a `*`. So lists of tools
+// R5. A tool that is not offered would be denied whatever its subjects.
+// R6. The capabilities of a shell (`network`, `git`) are not tools: only rules with their exact name match them, never a `*`. So lists of tools
 //     neither grant nor remove them.
-//  7. Rules about paths apply to every tool that reads or writes the path (`path-rules.ts`).
-//  8. If a command is not known before it runs, a rule that might deny it asks.
-//  9. Matching takes at most pattern length times subject length steps, and a pattern has at most 1,000 characters.
+// R7. Rules about paths apply to every tool that reads or writes the path (`path-rules.ts`).
+// R8. If a command is not known before it runs, a rule that might deny it asks.
+// R9. Matching takes at most pattern length times subject length steps, and a pattern has at most 1,000 characters.
 import type { Decision, Rule, RuleAction, Ruleset } from '../contract/grant.ts';
 import { sandboxOwner } from '../ports/sandbox.ts';
 import { type Subject, unsafePrefix } from '../ports/subject.ts';
@@ -147,7 +147,7 @@ export function createServerRuleset(owner: string, servers: readonly string[]): 
   return { kind: 'narrowing', owner, rules: [wholeTool('deny')('mcp__*'), ...allowed] };
 }
 
-/** The tools to offer to a model: those that no ruleset denies for every call (invariant 5). */
+/** The tools to offer to a model: those that no ruleset denies for every call (R5). */
 export function filterOfferedTools(rulesets: readonly Ruleset[], tools: readonly string[]): string[] {
   if (!rulesets.some((ruleset) => ruleset.kind === 'owner')) return [];
   return tools.filter((tool) => !rulesets.some((ruleset) => deniesAll(ruleset, tool) || deniesEveryEffect(ruleset.rules, tool)));

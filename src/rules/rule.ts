@@ -7,7 +7,7 @@ import { matchesWildcard } from '../text/wildcard.ts';
 
 const maxPattern = 1_000;
 
-/** Names in rules that are not tools (invariant 6 of `policy.ts`). */
+/** Names in rules that are not tools (R6 of `policy.ts`). */
 export const capabilities: readonly string[] = ['network', 'git'];
 
 /** Parses `allow|ask|deny tool[:pattern]`. Throws RetinueError `invalid_rule`. */

@@ -1,13 +1,13 @@
 // Budgets: what the runs of a tree may still spend. A call reserves an estimate before it begins and is settled with the actual amount. A budget
 // computes no prices and stops no runs; it only grants or refuses.
 //
-//  1. A call begins only if spent + reserved + estimate + headroom is within the limit, on its node and on every ancestor.
-//  2. So a tree exceeds its limit at most by what the calls in flight took beyond their estimates.
-//  3. A call that does not fit only because of open reservations waits, first come, first served within the tree; with nothing reserved,
+// B1. A call begins only if spent + reserved + estimate + headroom is within the limit, on its node and on every ancestor.
+// B2. So a tree exceeds its limit at most by what the calls in flight took beyond their estimates.
+// B3. A call that does not fit only because of open reservations waits, first come, first served within the tree; with nothing reserved,
 //     nothing waits. A call that does not fit beside what is spent is refused at once.
-//  4. Each reservation is settled once. Without open reservations, nothing is reserved.
-//  5. An invalid amount (negative or not finite) counts as the estimate.
-//  6. A call begins only if the budgets that the node and its ancestors share with other trees cover it (shared-budget.ts).
+// B4. Each reservation is settled once. Without open reservations, nothing is reserved.
+// B5. An invalid amount (negative or not finite) counts as the estimate.
+// B6. A call begins only if the budgets that the node and its ancestors share with other trees cover it (shared-budget.ts).
 import type { Amount } from '../contract/budget.ts';
 import { RetinueError } from '../contract/error.ts';
 import type { BudgetRefusal } from '../ports/budgets.ts';
@@ -152,7 +152,7 @@ class TreeBudget implements Budget {
     waiter.resolve(reservation);
   }
 
-  /** Grants or refuses waiters in order, up to the first that must keep waiting (invariant 3). */
+  /** Grants or refuses waiters in order, up to the first that must keep waiting (B3). */
   #serveWaiters(): void {
     for (const waiter of this.#waiters) {
       const refusal = findExceeded(waiter, 'spent');
@@ -170,7 +170,7 @@ class TreeBudget implements Budget {
     }
   }
 
-  /** The waiter stays first in the queue until its shared budget has answered (invariant 6). */
+  /** The waiter stays first in the queue until its shared budget has answered (B6). */
   #drawFor(waiter: Waiter, from: Node, shared: SharedBudget): void {
     if (waiter.isDrawing) return;
     waiter.isDrawing = true;
@@ -259,7 +259,7 @@ function computeLeft(node: Node, key: keyof Units): number | null {
   return least;
 }
 
-/** Invalid values are replaced by the estimate (invariant 5). An invalid estimate is misuse and throws. */
+/** Invalid values are replaced by the estimate (B5). An invalid estimate is misuse and throws. */
 function amountToUnits({ tokens, costUsd }: Amount, estimate?: Units): Units {
   return { tokens: toWhole(tokens, estimate?.tokens), nanos: toWhole(costUsd * nanosPerUsd, estimate?.nanos) };
 }

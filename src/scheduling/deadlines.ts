@@ -1,10 +1,10 @@
 // Many deadlines on one timer of the clock. All timeouts of the kernel use this; it knows nothing about runs.
 //
-//  1. One timer of the clock is set for any number of deadlines, and none if there are none.
-//  2. Nothing fires early. Due deadlines fire in order of due time; those due at the same time fire in the order they were set.
-//  3. A callback that throws does not affect the others.
-//  4. A cancelled deadline never fires, not even if another callback cancels it at the moment it is due. Nothing of it remains.
-//  5. `wait` never rejects and leaves neither timer nor listener behind.
+// D1. One timer of the clock is set for any number of deadlines, and none if there are none.
+// D2. Nothing fires early. Due deadlines fire in order of due time; those due at the same time fire in the order they were set.
+// D3. A callback that throws does not affect the others.
+// D4. A cancelled deadline never fires, not even if another callback cancels it at the moment it is due. Nothing of it remains.
+// D5. `wait` never rejects and leaves neither timer nor listener behind.
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { StopSignal } from '../ports/stop.ts';

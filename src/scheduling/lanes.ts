@@ -1,11 +1,11 @@
 // Lanes: all calls to one provider share their back-off. A lane makes no calls and does not retry; it decides when a call may begin.
 //
-//  1. While a lane backs off (429, 529), no call enters.
-//  2. After that, one call probes the provider. When the provider accepts it, all others follow, first come, first served.
-//  3. Calls that began before the last refusal neither lengthen nor reset the back-off, so a burst of refusals counts once.
-//  4. A back-off is 1 s, doubled at each refusal in a row up to 60 s, ±20 %, or Retry-After if that is longer.
-//  5. A waiting call whose signal fires gets null and leaves nothing behind.
-//  6. A lane with shared limits (lane-limits.ts) tells other processes of refusals and obeys theirs. Of all processes, one probes.
+// N1. While a lane backs off (429, 529), no call enters.
+// N2. After that, one call probes the provider. When the provider accepts it, all others follow, first come, first served.
+// N3. Calls that began before the last refusal neither lengthen nor reset the back-off, so a burst of refusals counts once.
+// N4. A back-off is 1 s, doubled at each refusal in a row up to 60 s, ±20 %, or Retry-After if that is longer.
+// N5. A waiting call whose signal fires gets null and leaves nothing behind.
+// N6. A lane with shared limits (lane-limits.ts) tells other processes of refusals and obeys theirs. Of all processes, one probes.
 import { maxMs } from '../contract/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LimitNews, ProviderRate, SharedLimits } from '../ports/shared-limits.ts';

@@ -2,8 +2,8 @@
 // delegates to hundreds of children at once has all of them admitted before the first one sends a request. With it, the first children wait for their answers while
 // the next ones are admitted, and the process reads its sockets in between.
 //
-//  1. At most `perTurn` calls pass in one turn of the event loop, in the order of the calls.
-//  2. A call that may pass at once waits for nothing.
+// U1. At most `perTurn` calls pass in one turn of the event loop, in the order of the calls.
+// U2. A call that may pass at once waits for nothing.
 import type { Clock } from '../ports/clock.ts';
 
 export interface Pace {

@@ -1,12 +1,12 @@
 // Slots: decides which runs may work now. It knows nothing about what runs do, has no timers and does not poll. A run that waits for children
 // releases its slot and requests one again with `front`.
 //
-//  1. At most `slots` slots are in use, and at most `limit` by the children of one parent. For roots only the first bound applies.
-//  2. No slot is lost: each is free or has exactly one holder. No slot is free while a request could use it.
-//  3. Children of one parent are served first come, first served; those that had a slot before (`front`) go before the others.
-//  4. Trees take turns, and within a tree its parents: each other tree is served at most once before a ready tree.
-//  5. A request whose signal has fired is never granted. A slot granted before that must be released by the caller.
-//  6. Every operation takes constant time, however much is queued. Trees with nothing active or queued use no memory.
+// Q1. At most `slots` slots are in use, and at most `limit` by the children of one parent. For roots only the first bound applies.
+// Q2. No slot is lost: each is free or has exactly one holder. No slot is free while a request could use it.
+// Q3. Children of one parent are served first come, first served; those that had a slot before (`front`) go before the others.
+// Q4. Trees take turns, and within a tree its parents: each other tree is served at most once before a ready tree.
+// Q5. A request whose signal has fired is never granted. A slot granted before that must be released by the caller.
+// Q6. Every operation takes constant time, however much is queued. Trees with nothing active or queued use no memory.
 import { RetinueError } from '../contract/error.ts';
 
 export interface Slot {
@@ -135,7 +135,7 @@ export function createScheduler(options: { slots: number; maxQueued: number }): 
     return parent;
   }
 
-  /** Grants free slots. A waiter whose signal has fired gets null, even if its abort listener has not run yet (invariant 5). */
+  /** Grants free slots. A waiter whose signal has fired gets null, even if its abort listener has not run yet (Q5). */
   function grantSlots(): void {
     while (active < options.slots && ready.first !== null) {
       const tree = ready.first;

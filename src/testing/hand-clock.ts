@@ -1,10 +1,10 @@
 /**
  * A clock that only the test moves. No real timer is used.
  *
- *  1. Timers fire in the order of their due times; timers with the same due time in the order in which they were set.
- *  2. Between two timers all pending promise callbacks run.
- *  3. A timer that is already due when it is set fires without `advance`, but never inside `at`.
- *  4. A jump of the wall clock moves no timer.
+ * K1. Timers fire in the order of their due times; timers with the same due time in the order in which they were set.
+ * K2. Between two timers all pending promise callbacks run.
+ * K3. A timer that is already due when it is set fires without `advance`, but never inside `at`.
+ * K4. A jump of the wall clock moves no timer.
  */
 import { setImmediate } from 'node:timers';
 import type { Clock } from '../ports/clock.ts';

@@ -40,7 +40,7 @@ const strictness = { allow: 0, ask: 1, deny: 2 };
 const rank = (rulesets: Ruleset[], one: { tool: string; subjects: Subject[] }) => strictness[decideCall(rulesets, one).action];
 
 describe('rights', () => {
-  test('invariant 2: in 100,000 random lineages a child may never do what an ancestor may not', { timeout: 60_000 }, () => {
+  test('R2: in 100,000 random lineages a child may never do what an ancestor may not', { timeout: 60_000 }, () => {
     let narrowed = 0;
     const last = [0, 0, 0];
     fc.assert(
@@ -63,7 +63,7 @@ describe('rights', () => {
     expect(narrowed).toBeGreaterThan(10_000);
   });
 
-  test('invariant 2: one more deny anywhere never allows anything', () => {
+  test('R2: one more deny anywhere never allows anything', () => {
     fc.assert(
       fc.property(
         owners,
@@ -85,7 +85,7 @@ describe('rights', () => {
     );
   });
 
-  test('invariant 4: marking a subject as unsafe, or adding an alias, never allows anything', () => {
+  test('R4: marking a subject as unsafe, or adding an alias, never allows anything', () => {
     let stricter = 0;
     fc.assert(
       fc.property(owners, fc.array(narrowing, { maxLength: 3 }), call, marked, fc.boolean(), (root, others, one, added, mark) => {
@@ -121,7 +121,7 @@ describe('rights', () => {
     );
   });
 
-  test('invariants 1, 3, 4 and 7: the same answer as a naive evaluation', () => {
+  test('R1, R3, R4 and R7: the same answer as a naive evaluation', () => {
     /** A rule that takes away also matches what is in a folder. */
     const matches = (candidate: Rule, tool: string, subject: string | null) => {
       const isPath = (tool === 'read' || tool === 'write' || tool === 'edit') && candidate.action !== 'allow' && subject !== null;
@@ -160,7 +160,7 @@ describe('rights', () => {
     );
   });
 
-  test('invariant 5: a tool that is not offered is denied whatever its subjects', () => {
+  test('R5: a tool that is not offered is denied whatever its subjects', () => {
     let hidden = 0;
     fc.assert(
       fc.property(fc.array(ruleset('owner'), { maxLength: 2 }), fc.array(narrowing, { maxLength: 3 }), call, (root, others, one) => {
@@ -217,7 +217,7 @@ describe('matching', () => {
     );
   });
 
-  test('invariant 7: adversarial patterns take at most pattern times text steps', () => {
+  test('R9: adversarial patterns take at most pattern times text steps', () => {
     // A string that counts how often it is read.
     const counting = (text: string) => {
       const count = { looks: 0 };

@@ -79,7 +79,7 @@ describe('matching', () => {
 describe('deciding', () => {
   const owner = set('owner', 'built-in', 'allow read', 'ask bash', 'allow bash:git *', 'deny bash:git push *');
 
-  test('invariant 1: the last match wins in a ruleset, and the strictest ruleset wins', () => {
+  test('R1: the last match wins in a ruleset, and the strictest ruleset wins', () => {
     expect(decideCall([owner], call('bash', 'ls'))).toEqual({ action: 'ask', rule: 'ask bash', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git log'))).toEqual({ action: 'allow', rule: 'allow bash:git *', owner: 'built-in' });
     expect(decideCall([owner], call('bash', 'git push -f'))).toMatchObject({ action: 'deny', rule: 'deny bash:git push *' });
@@ -89,7 +89,7 @@ describe('deciding', () => {
     expect(decideCall([owner, agent], call('read', 'a'))).toMatchObject({ action: 'allow', rule: 'allow read' });
   });
 
-  test('invariant 1: of equally strict answers the first is named', () => {
+  test('R1: of equally strict answers the first is named', () => {
     const first = set('narrowing', 'first', 'deny read');
     const second = set('narrowing', 'second', 'deny *');
     expect(decideCall([owner, first, second], call('read', 'a')).owner).toBe('first');
@@ -97,7 +97,7 @@ describe('deciding', () => {
     expect(decideCall([first, owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
   });
 
-  test('invariant 3: every owner ruleset must allow; no match and no ruleset mean deny', () => {
+  test('R3: every owner ruleset must allow; no match and no ruleset mean deny', () => {
     expect(decideCall([owner], call('write', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([], call('read', 'a'))).toEqual({ action: 'deny', rule: null, owner: 'built-in' });
     expect(decideCall([set('narrowing', 'agent', 'allow *')], call('read', 'a')).action).toBe('deny');
@@ -105,7 +105,7 @@ describe('deciding', () => {
     expect(decideCall([owner, set('owner', 'host', 'allow *')], call('read', 'a')).action).toBe('allow');
   });
 
-  test('invariant 4: all subjects count; a pattern does not match a call without subjects', () => {
+  test('R4: all subjects count; a pattern does not match a call without subjects', () => {
     expect(decideCall([owner], call('bash', 'git log', 'git push', 'ls')).action).toBe('deny');
     expect(decideCall([owner], call('bash', 'git log', 'ls')).action).toBe('ask');
     expect(decideCall([owner], call('bash', 'git log', 'git diff')).action).toBe('allow');
@@ -150,7 +150,7 @@ describe('lists of tools', () => {
     expect(createToolRuleset('agent', ['read'], ['bash'])?.rules.map(formatRule)).toEqual(['deny *', 'allow read', 'deny bash']);
   });
 
-  test('invariant 5: a tool with any allowed call is offered', () => {
+  test('R5: a tool with any allowed call is offered', () => {
     const tools = ['read', 'write', 'bash'];
     expect(filterOfferedTools([owner, set('narrowing', 'a', 'deny bash', 'allow bash:git *')], tools)).toEqual(tools);
     expect(filterOfferedTools([owner, set('narrowing', 'a', 'deny bash:rm *')], tools)).toEqual(tools);

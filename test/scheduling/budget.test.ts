@@ -50,7 +50,7 @@ const world = fc.record({
 });
 
 describe('budget, random trees and interleavings', () => {
-  test('invariants 1 to 4: within the limit except for calls in flight; no call waits forever; nothing stays reserved', async () => {
+  test('B1 to B4: within the limit except for calls in flight; no call waits forever; nothing stays reserved', async () => {
     let waits = 0;
     let overruns = 0;
     await fc.assert(
@@ -140,7 +140,7 @@ describe('budget, random trees and interleavings', () => {
 });
 
 describe('budget, by example', () => {
-  test('invariant 1: the node and its ancestors count; the nearest exceeded limit is named, tokens before cost', async () => {
+  test('B1: the node and its ancestors count; the nearest exceeded limit is named, tokens before cost', async () => {
     const root = createBudget({ maxTokens: 100, maxCostUsd: 1 });
     const child = root.child({ maxTokens: 500, maxCostUsd: 0.5 });
     expect(await child.reserve({ tokens: 200, costUsd: 0.6 }, options())).toEqual({ ok: false, cause: 'max_cost' });
@@ -149,14 +149,14 @@ describe('budget, by example', () => {
     expect((await child.reserve({ tokens: 100, costUsd: 0.5 }, options())).ok).toBe(true);
   });
 
-  test('invariant 1: headroom is kept free for the wrap-up, which may use it', async () => {
+  test('B1: headroom is kept free for the wrap-up, which may use it', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     (await granted(budget, tokens(70)))(tokens(70));
     expect(await budget.reserve(tokens(20), options(tokens(20)))).toEqual({ ok: false, cause: 'max_tokens' });
     expect((await budget.reserve(tokens(20), options())).ok).toBe(true);
   });
 
-  test('invariant 3: waiting calls are served in order, even a small one behind a large one', async () => {
+  test('B3: waiting calls are served in order, even a small one behind a large one', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     const first = await granted(budget, tokens(60));
     const order: string[] = [];
@@ -175,7 +175,7 @@ describe('budget, by example', () => {
     expect(order).toEqual(['large', 'small']);
   });
 
-  test('invariant 3: a waiting call is refused when spending leaves no room for it', async () => {
+  test('B3: a waiting call is refused when spending leaves no room for it', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     const first = await granted(budget, tokens(60));
     const second = budget.reserve(tokens(60), options());
@@ -183,7 +183,7 @@ describe('budget, by example', () => {
     expect(await second).toEqual({ ok: false, cause: 'max_tokens' });
   });
 
-  test('invariant 3: an aborted call leaves the queue and no listener', async () => {
+  test('B3: an aborted call leaves the queue and no listener', async () => {
     const budget = createBudget({ maxTokens: 100, maxCostUsd: null });
     await granted(budget, tokens(60));
     const stop = new AbortController();
@@ -197,7 +197,7 @@ describe('budget, by example', () => {
     for (const { signal } of [stop, kept]) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('invariant 4: settled once; fractions of a cent do not accumulate errors', async () => {
+  test('B4: settled once; fractions of a cent do not accumulate errors', async () => {
     const budget = createBudget({ maxTokens: null, maxCostUsd: 0.3 });
     const settles = [await granted(budget, usd(0.1)), await granted(budget, usd(0.1)), await granted(budget, usd(0.1))];
     expect(budget.left()).toEqual({ tokens: null, costUsd: 0.3 });
@@ -208,7 +208,7 @@ describe('budget, by example', () => {
     expect([budget.reserved(), budget.spent(), budget.left()]).toEqual([none, usd(0.21), { tokens: null, costUsd: 0.09 }]);
   });
 
-  test('invariant 5: invalid usage counts as the estimate', async () => {
+  test('B5: invalid usage counts as the estimate', async () => {
     for (const nonsense of [Number.NaN, Number.POSITIVE_INFINITY, -1, -1e-12, undefined as unknown as number]) {
       const budget = createBudget({ maxTokens: 100, maxCostUsd: 1 });
       (await granted(budget, { tokens: 50, costUsd: 0.5 }))({ tokens: nonsense, costUsd: nonsense });

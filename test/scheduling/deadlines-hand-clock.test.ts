@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
 
-test('invariants 1 and 2: timers fire in order, and promises settle before the next one', async () => {
+test('K1 and K2: timers fire in order, and promises settle before the next one', async () => {
   const clock = createHandClock({ now: 1_000 });
   const log: string[] = [];
   const chain = async (name: string) => {
@@ -18,7 +18,7 @@ test('invariants 1 and 2: timers fire in order, and promises settle before the n
   expect([clock.monotonic(), clock.now(), clock.pending()]).toEqual([20, 1_020, 1]);
 });
 
-test('invariant 3: a timer that is due when it is set needs no advance and can be cancelled', async () => {
+test('K3: a timer that is due when it is set needs no advance and can be cancelled', async () => {
   const clock = createHandClock();
   const log: string[] = [];
   clock.at(0, () => log.push('now'));
@@ -28,7 +28,7 @@ test('invariant 3: a timer that is due when it is set needs no advance and can b
   expect([log, clock.pending()]).toEqual([['now'], 0]);
 });
 
-test('invariant 4: a jump moves only the wall clock', async () => {
+test('K4: a jump moves only the wall clock', async () => {
   const clock = createHandClock({ now: 5_000 });
   let fired = false;
   clock.at(100, () => {

@@ -21,7 +21,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 describe('deadlines', () => {
-  test('invariants 1, 2 and 4: like a plain list, in random order with cancels', async () => {
+  test('D1, D2 and D4: like a plain list, in random order with cancels', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (steps) => {
         const { clock, deadlines } = setUp();
@@ -52,7 +52,7 @@ describe('deadlines', () => {
     );
   });
 
-  test('invariant 1: one timer for 10,000 deadlines, none without deadlines', async () => {
+  test('D1: one timer for 10,000 deadlines, none without deadlines', async () => {
     const { clock, deadlines } = setUp();
     let fired = 0;
     const cancels = Array.from({ length: 10_000 }, (_, index) => deadlines.at(1_000 + ((index * 7_919) % 10_000), () => fired++));
@@ -65,7 +65,7 @@ describe('deadlines', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('invariant 2: an earlier deadline that is set later fires first; the wall clock has no effect', async () => {
+  test('D2: an earlier deadline that is set later fires first; the wall clock has no effect', async () => {
     const { clock, deadlines } = setUp();
     const fired: string[] = [];
     deadlines.at(100, () => fired.push('late'));
@@ -80,7 +80,7 @@ describe('deadlines', () => {
     expect(fired).toEqual(['early', 'late']);
   });
 
-  test('invariant 2: later than the longest timer of Node', async () => {
+  test('D2: later than the longest timer of Node', async () => {
     const { clock } = setUp();
     const asked: number[] = [];
     const at: typeof clock.at = (due, fire) => {
@@ -100,7 +100,7 @@ describe('deadlines', () => {
     expect(() => deadlines.at(Number.NaN, () => {})).toThrow(RangeError);
   });
 
-  test('invariant 3: a callback that throws does not affect the others', async () => {
+  test('D3: a callback that throws does not affect the others', async () => {
     const { clock, deadlines, errors } = setUp();
     const fired: number[] = [];
     deadlines.at(10, () => fired.push(1));
@@ -114,7 +114,7 @@ describe('deadlines', () => {
     expect(errors).toEqual([new Error('no')]);
   });
 
-  test('invariant 4: cancelled by another callback of the same moment', async () => {
+  test('D4: cancelled by another callback of the same moment', async () => {
     const { clock, deadlines } = setUp();
     const fired: string[] = [];
     deadlines.at(10, () => cancel());
@@ -143,7 +143,7 @@ describe('deadlines', () => {
     expect([again, deadlines.size, clock.pending()]).toEqual([1_000, 0, 0]);
   });
 
-  test('invariant 5: wait ends after its time, with its signal, or at once', async () => {
+  test('D5: wait ends after its time, with its signal, or at once', async () => {
     const { clock, deadlines } = setUp();
     const stop = new AbortController();
     const ended: string[] = [];

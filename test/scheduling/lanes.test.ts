@@ -55,7 +55,7 @@ describe('lanes', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('invariant 1: no call enters during back-off, and a later refusal can only lengthen it', async () => {
+  test('N1: no call enters during back-off, and a later refusal can only lengthen it', async () => {
     const { entered, enterMany, clock } = setUp({ random: () => 0 });
     await enterMany(3);
     entered[0]!.leave(limited(5_000));
@@ -69,7 +69,7 @@ describe('lanes', () => {
     expect(entered).toHaveLength(4);
   });
 
-  test('invariant 2: one call probes; when it succeeds, all others follow in order', async () => {
+  test('N2: one call probes; when it succeeds, all others follow in order', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -81,7 +81,7 @@ describe('lanes', () => {
     expect(entered.map((one) => one.name)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  test('invariant 2: the others follow when the provider has accepted the probe, before it ends', async () => {
+  test('N2: the others follow when the provider has accepted the probe, before it ends', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -97,7 +97,7 @@ describe('lanes', () => {
     expect(entered).toHaveLength(5);
   });
 
-  test('invariant 2: if the probe fails for another reason, the next call probes', async () => {
+  test('N2: if the probe fails for another reason, the next call probes', async () => {
     const { entered, enterMany, clock } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited());
@@ -111,7 +111,7 @@ describe('lanes', () => {
     expect(entered).toHaveLength(3);
   });
 
-  test('invariant 3: a burst of 50 refusals counts once', async () => {
+  test('N3: a burst of 50 refusals counts once', async () => {
     const world = setUp();
     await world.enterMany(50);
     for (const pass of world.entered.slice(1)) pass.leave(limited());
@@ -120,7 +120,7 @@ describe('lanes', () => {
     expect(await backOff(world)).toBe(4_000);
   });
 
-  test('invariant 3: a success resets the back-off, unless its call began before the refusal', async () => {
+  test('N3: a success resets the back-off, unless its call began before the refusal', async () => {
     const world = setUp();
     await world.enterMany(3);
     const old = world.entered[0]!;
@@ -133,7 +133,7 @@ describe('lanes', () => {
     expect(await backOff(world)).toBe(1_000);
   });
 
-  test('invariant 4: delays double up to 60 s, ±20 %', async () => {
+  test('N4: delays double up to 60 s, ±20 %', async () => {
     for (const [random, factor] of [
       [() => 0, 0.8],
       [() => 0.5, 1],
@@ -148,7 +148,7 @@ describe('lanes', () => {
     }
   });
 
-  test('invariant 4: a Retry-After is kept and exceeded by at most 10 %; one of 0 does not shorten the usual back-off', async () => {
+  test('N4: a Retry-After is kept and exceeded by at most 10 %; one of 0 does not shorten the usual back-off', async () => {
     const waits = async (random: () => number) => {
       const world = setUp({ random });
       await world.enterMany(1);
@@ -158,7 +158,7 @@ describe('lanes', () => {
     expect(await waits(() => 0.999_999)).toEqual([7_700, 2_400, 132_000]);
   });
 
-  test('invariant 5: an aborted call gets null and leaves nothing behind; the next moves up', async () => {
+  test('N5: an aborted call gets null and leaves nothing behind; the next moves up', async () => {
     const { entered, enter, enterMany, clock, deadlines } = setUp();
     await enterMany(1);
     entered[0]!.leave(limited(5_000));
@@ -176,7 +176,7 @@ describe('lanes', () => {
     expect([deadlines.size, getEventListeners(kept.signal, 'abort')]).toEqual([0, []]);
   });
 
-  test('invariant 5: aborted by the listener that also frees the lane', async () => {
+  test('N5: aborted by the listener that also frees the lane', async () => {
     const { entered, enter, enterMany } = setUp({ maxConcurrent: 1 });
     await enterMany(1);
     const stop = new AbortController();

@@ -22,7 +22,7 @@ function createTurns() {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a pace', () => {
-  it('invariants 1 and 2: lets a few pass in each turn, in order, and the first ones at once', async () => {
+  it('U1 and U2: lets a few pass in each turn, in order, and the first ones at once', async () => {
     const calls = fc.array(fc.oneof(fc.constant('turn' as const), fc.integer({ min: 1, max: 9 })), { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(calls, fc.integer({ min: 1, max: 5 }), async (steps, perTurn) => {

@@ -14,13 +14,13 @@ async function full(slots = 1): Promise<{ scheduler: Scheduler; slot: Slot }> {
 }
 
 describe('races between grant and abort', () => {
-  test('invariant 5: aborted before the request', async () => {
+  test('Q5: aborted before the request', async () => {
     const scheduler = createScheduler({ slots: 1, maxQueued: 1 });
     expect(await scheduler.acquire(root('r', AbortSignal.abort()))).toBeNull();
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 5: the slot is released by another listener of the same abort', async () => {
+  test('Q5: the slot is released by another listener of the same abort', async () => {
     const { scheduler, slot } = await full();
     const stop = new AbortController();
     // Registered first, so it runs before the request's own listener.
@@ -31,7 +31,7 @@ describe('races between grant and abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 5: one abort stops a whole subtree while its members release slots', async () => {
+  test('Q5: one abort stops a whole subtree while its members release slots', async () => {
     const parent = new AbortController();
     const scheduler = createScheduler({ slots: 2, maxQueued: 100 });
     let started = 0;
@@ -54,7 +54,7 @@ describe('races between grant and abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 5: an abort after the grant leaves the slot with its holder', async () => {
+  test('Q5: an abort after the grant leaves the slot with its holder', async () => {
     const { scheduler, slot } = await full();
     const stop = new AbortController();
     const queued = scheduler.acquire(root('r', stop.signal));
@@ -67,7 +67,7 @@ describe('races between grant and abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 2: releasing a slot twice counts once', async () => {
+  test('Q2: releasing a slot twice counts once', async () => {
     const { scheduler, slot } = await full(2);
     const other = (await scheduler.acquire(root('other')))!;
     slot.release();
@@ -77,7 +77,7 @@ describe('races between grant and abort', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 2: a first request with a smaller limit blocks its parent; cancelling it admits the next', async () => {
+  test('Q2: a first request with a smaller limit blocks its parent; cancelling it admits the next', async () => {
     const { scheduler, slot } = await full(3);
     const running = (await scheduler.acquire({ ...child('p'), limit: 3 }))!;
     const stop = new AbortController();
@@ -107,7 +107,7 @@ function inTime(computedMs: () => number, step: number): void {
   if (step % 1_000 === 0) expect(computedMs()).toBeLessThan(30_000);
 }
 
-describe('invariant 6: large numbers', () => {
+describe('Q6: large numbers', () => {
   async function drain(scheduler: Scheduler, queued: Promise<Slot | null>[], first: Slot): Promise<number> {
     first.release();
     let granted = 0;
@@ -168,7 +168,7 @@ describe('invariant 6: large numbers', () => {
     expect(scheduler.stats()).toEqual(nothing);
   });
 
-  test('invariant 3: children that had a slot before go before new ones, in order', async () => {
+  test('Q3: children that had a slot before go before new ones, in order', async () => {
     const { scheduler, slot } = await full();
     const order: string[] = [];
     for (const [name, front] of [

@@ -134,7 +134,7 @@ async function play(watcher: () => (seen: Seen) => void): Promise<void> {
 }
 
 describe('scheduler, random steps', () => {
-  test('invariant 1: neither the slots nor a parent’s limit are exceeded', async () => {
+  test('Q1: neither the slots nor a parent’s limit are exceeded', async () => {
     await play(() => ({ of, key, scheduler, slots }) => {
       const held = of('granted');
       expect(held.length).toBeLessThanOrEqual(slots);
@@ -146,7 +146,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 2: no slot is lost, none is free while a request could use it, and counts agree', async () => {
+  test('Q2: no slot is lost, none is free while a request could use it, and counts agree', async () => {
     await play(() => ({ of, eligible, scheduler, slots }) => {
       expect(scheduler.stats()).toMatchObject({ active: of('granted').length, queued: of('queued').length });
       expect(scheduler.hasQueueCapacity()).toBe(of('queued').length < 10);
@@ -154,7 +154,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 3: first come, first served per parent, `front` requests first', async () => {
+  test('Q3: first come, first served per parent, `front` requests first', async () => {
     await play(() => ({ of, key, fresh }) => {
       for (const granted of fresh) {
         for (const waiting of of('queued').filter((one) => key(one) === key(granted))) {
@@ -166,7 +166,7 @@ describe('scheduler, random steps', () => {
     });
   });
 
-  test('invariant 4: each other tree is served at most once before a ready tree', async () => {
+  test('Q4: each other tree is served at most once before a ready tree', async () => {
     await play(() =>
       turns(
         (one) => one.tree,
@@ -175,7 +175,7 @@ describe('scheduler, random steps', () => {
     );
   });
 
-  test('invariant 4: within a tree, each other parent is served at most once before a ready parent', async () => {
+  test('Q4: within a tree, each other parent is served at most once before a ready parent', async () => {
     await play(() =>
       turns(
         (one) => `${one.tree}/${one.parent}`,
@@ -184,7 +184,7 @@ describe('scheduler, random steps', () => {
     );
   });
 
-  test('invariant 5: a request cancelled while queued is never granted', async () => {
+  test('Q5: a request cancelled while queued is never granted', async () => {
     await play(() => ({ asked }) => {
       for (const one of asked) if (one.state === 'cancelled') expect([one.slot, one.stop.signal.aborted]).toEqual([null, true]);
       for (const one of asked) if (one.state === 'queued') expect(one.stop.signal.aborted).toBe(false);
