@@ -10,7 +10,7 @@ export const brief = {
 };
 
 /** The command that waits for approval in the pictures. */
-export const askedCommand = 'npm run migrate -- --dry-run';
+const askedCommand = 'npm run migrate -- --dry-run';
 export const config = { rules: ['allow bash', `ask bash:npm *`], limits: { maxDepth: 2, firstByteMs: forever, idleMs: forever } };
 
 const areas = [

@@ -5,7 +5,7 @@ import { sanitizeLine } from '../text/terminal.ts';
 import { type Mode, modeOfBrief } from './modes.ts';
 import type { SessionInfo } from './protocol.ts';
 
-export const keyPrefix = 'acp:';
+const keyPrefix = 'acp:';
 const idPattern = /^[0-9a-f]{32}$/;
 const maxTitleChars = 80;
 

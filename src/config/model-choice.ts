@@ -103,6 +103,6 @@ function withDefault(before: Config['model'], name: string): Config['model'] {
   return typeof before === 'object' && !Array.isArray(before) ? { ...before, [anyAgent]: name } : name;
 }
 
-export function userConfigFile(env: Env): string {
+function userConfigFile(env: Env): string {
   return join(userConfigFolder(env), 'config.json');
 }

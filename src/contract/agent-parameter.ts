@@ -1,11 +1,11 @@
 // Parameters of an agent: placeholders `{{ name }}` in its texts, whose values come with the brief.
 import { z } from 'zod';
 
-export const parameterTypes = ['string', 'number', 'boolean', 'date', 'file', 'select'] as const;
+const parameterTypes = ['string', 'number', 'boolean', 'date', 'file', 'select'] as const;
 
 const maxValueBytes = 16_384;
 
-export const ParameterName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'must be letters, digits and _, up to 64');
+const ParameterName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'must be letters, digits and _, up to 64');
 
 /** `file`: the value is a path of the workspace; the file becomes part of the first message. Without `default`, a value is required. */
 export const AgentParameter = z.strictObject({

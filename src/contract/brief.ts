@@ -23,8 +23,7 @@ export const ResultForm = z.strictObject({
 });
 export type ResultForm = z.infer<typeof ResultForm>;
 
-export const ToolFilter = z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() });
-export type ToolFilter = z.infer<typeof ToolFilter>;
+const ToolFilter = z.strictObject({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() });
 
 /** A request for one run, from a user, a program or a parent run. Unknown keys are an error. */
 export const Brief = z.strictObject({

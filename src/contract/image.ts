@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Hash } from './ids.ts';
 
 /** The formats that all providers with image input accept. */
-export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
+const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
 /** Providers refuse larger images. In characters of base64. */
 const maxImageChars = 5_242_880;

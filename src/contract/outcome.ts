@@ -14,8 +14,7 @@ export const Tokens = z.strictObject({ input: z.int(), output: z.int(), cached: 
 export type Tokens = z.infer<typeof Tokens>;
 
 /** How much of a cut summary was kept. */
-export const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.int() });
-export type Truncation = z.infer<typeof Truncation>;
+const Truncation = z.strictObject({ originalBytes: z.int(), keptBytes: z.int() });
 
 const before = {
   runId: RunId,

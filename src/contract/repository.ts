@@ -4,7 +4,7 @@ import { z } from 'zod';
 const maxLength = 2000;
 
 /** Why git must not get this address; null if it may. An address never has a password or a token: facts and processes would show it. */
-export function findUrlProblem(url: string): string | null {
+function findUrlProblem(url: string): string | null {
   if (url.length > maxLength) return `must be at most ${maxLength} characters`;
   if (/[\s\p{Cc}\\"'`]/u.test(url)) return 'must not contain blanks, quotes, backslashes or control characters';
   if (url.startsWith('-')) return 'must not begin with `-`';
@@ -27,7 +27,7 @@ function findAddressProblem(scheme: string, authority: string, url: string): str
 }
 
 /** Why this is no name of a branch, tag or commit; null if it may be one. */
-export function findRefProblem(ref: string): string | null {
+function findRefProblem(ref: string): string | null {
   if (ref.startsWith('-')) return 'must not begin with `-`';
   if (ref.length > 255) return 'must be at most 255 characters';
   const isName = !/[\s\p{Cc}~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^[/.@]|[/.]$|\.lock(\/|$)/u.test(ref) && ref !== '';

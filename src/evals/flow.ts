@@ -138,7 +138,7 @@ const unrelatedErrors: ReadonlySet<string> = new Set([
   'workspace',
 ]);
 
-export function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judgement {
+function judgeOutcome(outcome: FlowOutcome<Json>, each: EvalCase, recorded: Extract<Recorded, { runId: string }> | null): Judgement {
   const { success, status, error, turns, notices = [] } = outcome;
   const misfit = recorded && notices.find((notice) => notice.includes('do not fit into the files'));
   if (misfit) return { verdict: 'error', reason: misfit };

@@ -82,7 +82,7 @@ export async function detach(request: DetachRequest, options: DetachOptions): Pr
 }
 
 /** The output of a detached run's process. */
-export function logFile(workspace: string, runId: string): string {
+function logFile(workspace: string, runId: string): string {
   return join(workspace, '.retinue', 'logs', `${runId}.log`);
 }
 
@@ -174,7 +174,7 @@ function createLogFolder(workspace: string): string {
 }
 
 /** A link that came with the workspace would make Retinue write and delete files elsewhere. */
-export function assertNoLink(path: string): void {
+function assertNoLink(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
     throw new RetinueError('usage', `${path} is a link, so nothing is written there; remove the link`);
 }

@@ -38,7 +38,7 @@ export function findBatchFault(batch: readonly unknown[], version: string | null
   return null;
 }
 
-export function isInitialize(message: unknown): boolean {
+function isInitialize(message: unknown): boolean {
   return (message as { method?: unknown } | null)?.method === 'initialize';
 }
 

@@ -34,7 +34,7 @@ const fileTools = new Set(['read', ...Object.keys(effects)]);
  * Whether a rule is about an effect and not only about the tool of that name. `deny *` without a pattern belongs to a list of tools: an agent that has
  * `edit` but not `write` may edit.
  */
-export function isPathRule({ action, tool, pattern }: Rule, effect: Effect): boolean {
+function isPathRule({ action, tool, pattern }: Rule, effect: Effect): boolean {
   return nameCovers(tool, effect) && (action === 'allow' || tool === effect || pattern !== null);
 }
 

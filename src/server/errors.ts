@@ -65,7 +65,7 @@ export class HttpFailure extends Error {
   }
 }
 
-export function errorToStatus(error: unknown): ContentfulStatusCode {
+function errorToStatus(error: unknown): ContentfulStatusCode {
   if (error instanceof HttpFailure) return httpCodes[error.code];
   return isRetinueError(error) ? (statuses[error.code] ?? 500) : 500;
 }

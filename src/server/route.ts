@@ -96,7 +96,7 @@ export function addRoute<Query extends z.ZodRawShape, Body extends z.ZodType>(ap
     try {
       return answerJson(context, await route.run(request as never), status);
     } catch (error) {
-      // Then it failed with whatever the adapter gives as the reason, and nobody reads the answer.
+      // Then it failed with whatever the adapter gives as the reason, and the client does not read the answer.
       if (signal.aborted) throw new HttpFailure('bad_request', 'the client has left');
       throw error;
     }
@@ -112,7 +112,7 @@ export function createIssueHook(known: readonly string[] = []) {
 }
 
 /** Hidden characters are escaped, as in the JSON of the command line. */
-export function answerJson(context: Context, value: unknown, status: 200 | 201 = 200): Response {
+function answerJson(context: Context, value: unknown, status: 200 | 201 = 200): Response {
   return context.body(stringifySafely(value), status, { 'Content-Type': 'application/json; charset=utf-8' });
 }
 
@@ -123,7 +123,7 @@ function parseBody<T extends z.ZodType>(schema: T, value: unknown): z.output<T> 
 }
 
 /** `body.text: …; body.rules.0: …`. `known`: the keys that `value` may have. */
-export function describeIssues(error: z.core.$ZodError, where: string, value: unknown, known: readonly string[] = []): string {
+function describeIssues(error: z.core.$ZodError, where: string, value: unknown, known: readonly string[] = []): string {
   return error.issues
     .map((issue) => `${[where, ...issue.path].join('.')}: ${describeIssue(issue, value, issue.path.length === 0 ? known : [])}`)
     .join('; ');

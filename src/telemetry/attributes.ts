@@ -26,7 +26,7 @@ export interface RunUsage {
 /** The names of the conventions for providers that Retinue calls otherwise. */
 const providerNames: Record<string, string> = { google: 'gcp.gemini' };
 
-export function modelAttributes(model: string): Attributes {
+function modelAttributes(model: string): Attributes {
   const slash = model.indexOf('/');
   // Model objects of the AI SDK name the interface too, as in `openai.responses`.
   const provider = (slash < 0 ? model : model.slice(0, slash)).replace(/\..*$/, '');

@@ -3,7 +3,7 @@
 const maxLength = 1_000;
 
 /** Null if the reason says nothing: none was given, or it is an object that is no error. */
-export function abortReasonText(reason: unknown): string | null {
+function abortReasonText(reason: unknown): string | null {
   const text = typeof reason === 'string' ? reason : reason instanceof Error && reason.name !== 'AbortError' ? reason.message : '';
   const trimmed = text.trim();
   return trimmed === '' ? null : trimmed.slice(0, maxLength).toWellFormed();

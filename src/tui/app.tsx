@@ -60,7 +60,7 @@ const named: [keyof InkKey, Key][] = [
 const unknownSequence = /^\[[0-?]*[ -/]*[@-~]$/;
 
 /** Several characters that arrive together are several keys. */
-export function parseKeys(input: string, key: InkKey): Key[] {
+function parseKeys(input: string, key: InkKey): Key[] {
   for (const [property, name] of named) if (key[property] === true) return [name];
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   if (key.ctrl) return [`ctrl-${input.toLowerCase()}`];

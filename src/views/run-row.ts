@@ -58,7 +58,7 @@ function describePause({ activity, resumesItself }: LiveRun, howToContinue: stri
 }
 
 /** It waits for children, and every open one is paused. */
-export function isHeldByChildren(run: LiveRun, state: LiveState): boolean {
+function isHeldByChildren(run: LiveRun, state: LiveState): boolean {
   const open = run.children.map((id) => state.runs.get(id) as LiveRun).filter(({ status }) => isLive(status));
   return run.status === 'running' && run.tools.length > 0 && open.length > 0 && open.every(({ status }) => status === 'paused');
 }

@@ -32,10 +32,10 @@ export interface DriveOptions {
 }
 
 /** Why the runs of a worker that stops are paused. A pause with another reason was ordered, and stays. */
-export const workerStopped = 'its worker was asked to stop';
+const workerStopped = 'its worker was asked to stop';
 /** A tree that kills its worker each time must not do so for ever. */
 const maxTakeovers = 3;
-/** A tree that goes on within this time stays here. */
+/** A tree that continues within this time stays here. */
 const shortPauseMs = 60_000;
 /** How long a paused tree that was taken has to go on. */
 const wakingMs = 1_000;
@@ -128,7 +128,7 @@ async function followTree(root: RunHandle | null, { session, options, deps }: Fo
 type Change = { kind: 'ended'; status: string } | { kind: 'lost'; isOurs: boolean } | { kind: 'paused' } | { kind: 'stopped' };
 
 /**
- * Releases a tree that this process cannot drive, and puts its job back. This process lives, so nobody else can take the tree before; and the database
+ * Releases a tree that this process cannot drive, and puts its job back. This process lives, so no other process can take the tree before; and the database
  * may be out of reach for a long time, so it is tried until the worker stops. Never rejects.
  */
 async function giveUp(

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 const docs = resolve(import.meta.dirname, '../../docs');
 
 /** Files of a page by path, as printed. */
-export function filesOfPage(page: string): Map<string, string> {
+function filesOfPage(page: string): Map<string, string> {
   const text = readFileSync(join(docs, page), 'utf8');
   const blocks = text.matchAll(/[Ss]ave this as `([^`]+)`(?:(?!\n\n|```)[\s\S])*:\n\n```\w+\n([\s\S]*?)```/g);
   return new Map([...blocks].map(([, path = '', code = '']) => [path, code]));

@@ -177,7 +177,7 @@ export function createTerminal(size: { columns: number; rows: number }): Termina
 }
 
 /** Of one code point, as terminals count that know nothing of sequences: emoji and East Asian characters two, marks none. */
-export function cellWidth(character: string): number {
+function cellWidth(character: string): number {
   const code = character.codePointAt(0) as number;
   if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character)) return 0;
   return /^\p{Emoji_Presentation}$/u.test(character) || wide.some(([from, to]) => code >= from && code <= to) ? 2 : 1;

@@ -56,7 +56,7 @@ export function setQuery(changes: Record<string, string | null>, options: { repl
 }
 
 /** The address with the workspace of the current page, unless it names one itself. */
-export function withWorkspace(to: string): string {
+function withWorkspace(to: string): string {
   const workspace = new URLSearchParams(window.location.search).get('workspace');
   const url = new URL(to, window.location.href);
   if (workspace !== null && !url.searchParams.has('workspace')) url.searchParams.set('workspace', workspace);

@@ -18,7 +18,7 @@ import { addTools, delegation, leaveOutHooks, type ToolNames } from './tools.ts'
 
 const own = ['read', 'write', 'edit', 'list', 'glob', 'grep', 'bash', 'webfetch', 'websearch', 'todo', 'memory', 'scratchpad', 'skill'];
 
-export const claudeTools: ToolNames = {
+const claudeTools: ToolNames = {
   tools: {
     ...Object.fromEntries(own.map((tool) => [tool, [tool]])),
     multiedit: ['edit'],

@@ -63,7 +63,7 @@ export function findTools(name: string, { tools }: ToolNames): readonly string[]
 }
 
 /** What takes away everything but looking at files. */
-export const changingTools = ['write', 'edit', 'bash', 'webfetch', 'websearch', 'skill', 'memory', 'mcp__*', delegation];
+const changingTools = ['write', 'edit', 'bash', 'webfetch', 'websearch', 'skill', 'memory', 'mcp__*', delegation];
 
 /** Hooks are never run. Tools that a hook guards before they are used are taken away, because the author relied on the hook. */
 export function leaveOutHooks(value: Json, { names, to }: { names: ToolNames; to: Translation }): void {

@@ -35,7 +35,7 @@ export function formatTrailer({ runId, tokens, durationMs }: Outcome): string {
   return `${formatAgentId(runId)}\n<usage>subagent_tokens: ${sumTokens(tokens)}\nduration_ms: ${durationMs}</usage>`;
 }
 
-export function formatAgentId(runId: string): string {
+function formatAgentId(runId: string): string {
   return `agentId: ${runId} (to continue this agent, use SendMessage with to: '${runId}')`;
 }
 

@@ -26,7 +26,7 @@ export const RxRequest = z.strictObject({
 });
 export type RxRequest = z.infer<typeof RxRequest>;
 
-export const RxArtifact = z.strictObject({ kind: z.enum(['note', 'path', 'diff', 'json']), value: z.string() });
+const RxArtifact = z.strictObject({ kind: z.enum(['note', 'path', 'diff', 'json']), value: z.string() });
 
 /** What was cut: the path of the value in the response, and how much of it was kept. */
 export const RxTruncation = z.strictObject({

@@ -9,7 +9,7 @@ import { maxArtifacts, maxResponseBytes, orderResponseKeys, type RxResponse, typ
 
 type Kind = Artifact['kind'];
 
-export const maxArtifactBytes = 4096;
+const maxArtifactBytes = 4096;
 /** The most that an envelope adds to a response. */
 const envelopeBytes = 2048;
 

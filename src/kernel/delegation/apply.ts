@@ -35,7 +35,7 @@ export interface CompletedPlan extends Pick<ApplyReport, 'files' | 'left'> {
 }
 
 /** The changes of an ended run with files of its own. Rejects with `usage` or `erased` if there are none to take over, with the reason. */
-export async function loadChangesOf(runId: string, store: Store): Promise<ChangesOfRun> {
+async function loadChangesOf(runId: string, store: Store): Promise<ChangesOfRun> {
   const row = await store.run(runId);
   const id = runId;
   if (!row) throw new RetinueError('unknown_run', `no run has the id ${runId}`);

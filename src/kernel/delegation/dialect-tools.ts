@@ -28,7 +28,7 @@ export const detachReason = { reason: 'detach' };
  * Carries out what a delegation tool asked for. When the signal fires, what this request started is cancelled, unless its reason is
  * `detachReason`; a mere wait just ends.
  */
-export async function performRequest(request: DelegationRequest, delegation: Delegation, signal?: AbortSignal): Promise<DelegationReply> {
+async function performRequest(request: DelegationRequest, delegation: Delegation, signal?: AbortSignal): Promise<DelegationReply> {
   const stop = signal ? { signal } : {};
   switch (request.kind) {
     case 'refuse':
@@ -226,7 +226,7 @@ function collectTaint(answer: DelegationReply, delegation: Delegation): string[]
 }
 
 /** The same, down to the text that enters a conversation. */
-export async function runDialectTool(use: ToolUse, delegation: Delegation) {
+async function runDialectTool(use: ToolUse, delegation: Delegation) {
   const { result, told, taint } = await useDialectTool(use, delegation);
   return { output: renderResultParts(result.parts, delegation.maxOutputBytes), isError: result.isError, told, taint };
 }

@@ -15,7 +15,7 @@ export function normaliseBaseUrl(given: string, version: string, from: string): 
   return `${url.origin}${path}${hasVersion ? '' : `/${version}`}`;
 }
 
-export const defaultOllamaUrl = 'http://127.0.0.1:11434';
+const defaultOllamaUrl = 'http://127.0.0.1:11434';
 
 /** Accepts every form of `OLLAMA_HOST` that the server accepts: `0.0.0.0`, `:11434`, a bare host name. The result has no path. */
 export function ollamaBaseUrl(host: string | undefined): string {

@@ -151,7 +151,7 @@ function guardStream(
 const maxMessage = 1000;
 
 /** An error with what the kernel needs and nothing else (G1). A RetinueError inside it is returned as it is. */
-export function cleanError(thrown: unknown, rules: GuardRules, signal: StopSignal | undefined): unknown {
+function cleanError(thrown: unknown, rules: GuardRules, signal: StopSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   const own = findRetinueError(thrown);
   if (own) return own;

@@ -129,7 +129,7 @@ async function load(): Promise<typeof import('pg-boss')> {
   return import('pg-boss');
 }
 
-export function assertQueueName(queue: string): void {
+function assertQueueName(queue: string): void {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$/.test(queue))
     throw new RetinueError(
       'usage',

@@ -31,7 +31,7 @@ export function highlight(parts: Part[], { columns, colour }: Look): string {
   return paint(colour, 'inverse', padToWidth(text, colour ? columns : 0));
 }
 
-export function partsWidth(parts: Part[]): number {
+function partsWidth(parts: Part[]): number {
   return parts.reduce((sum, [text]) => sum + textWidth(toDrawable(text)), 0);
 }
 

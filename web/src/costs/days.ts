@@ -7,7 +7,7 @@ const maxBars = 120;
 
 export type RangeName = '7' | '30' | '90' | 'all';
 
-export function toDay(ms: number): string {
+function toDay(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 

@@ -7,7 +7,7 @@ const maxLines = 60;
 type LineKind = 'added' | 'removed' | 'hunk' | 'head' | 'same';
 
 /** The names of the file come before the first hunk; a changed line may begin like them. */
-export function classifyDiffLines(diff: string): { kind: LineKind; text: string }[] {
+function classifyDiffLines(diff: string): { kind: LineKind; text: string }[] {
   let isBody = false;
   return diff.split('\n').map((text) => {
     if (text.startsWith('@@')) {

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react';
 import { useQuestions } from '../data/use-questions.tsx';
 
 /** The title in the browser's tab, with the number of calls that wait for approval. */
-export function usePageTitle(title: string): void {
+function usePageTitle(title: string): void {
   const { questions = [] } = useQuestions();
   const waiting = questions.length === 0 ? '' : `(${questions.length}) `;
   useEffect(() => {

@@ -48,7 +48,7 @@ const targets: Record<string, string> = { t: '/', a: '/approvals', c: '/costs', 
 const chordMs = 1_500;
 
 /** Whether a key is meant for a field or a dialog instead of the page. */
-export function isTyping(event: KeyboardEvent): boolean {
+function isTyping(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement | null;
   return (
     event.defaultPrevented ||

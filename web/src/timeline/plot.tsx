@@ -136,7 +136,7 @@ export function Plot(props: PlotProps): ReactNode {
 
 const noSteps: PathStep[] = [];
 
-export function rowId(runId: string): string {
+function rowId(runId: string): string {
   return `tl-${runId}`;
 }
 
