@@ -51,7 +51,7 @@ export function createTurn(deps: TurnDeps): Turn {
     usage: (usage) => isLive && deps.usage(usage),
   });
   const started = start();
-  // Nobody may wait for it.
+  // No caller may be waiting for it; a rejection then must not end the process.
   started.catch(() => {});
   const settled = settle();
 

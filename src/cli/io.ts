@@ -122,7 +122,7 @@ export interface ScreenRequest {
   attach: { rootId: string; runId: string } | null;
   /** Roots of trees that this process drives already. */
   driven?: string[];
-  /** When it resolves, the screen closes by itself, unless the user has opened a run. */
+  /** When it resolves, the screen closes without a key, unless the user has opened a run. */
   until?: Promise<void>;
   signal: AbortSignal;
 }

@@ -66,7 +66,7 @@ export function findSecretValues(env: Env, known: Partial<KnownSecrets>): Secret
     .sort((a, b) => b.value.length - a.value.length);
 }
 
-/** Tools put line numbers and file names before the lines of a value, so each line counts by itself as well. */
+/** Tools put line numbers and file names before the lines of a value, so each line is also a value. */
 function splitLines({ name, value }: SecretValue): SecretValue[] {
   const lines = value.split(/\r?\n/).filter((line) => line.trim().length >= minLineLength);
   return lines.length < 2 ? [{ name, value }] : [{ name, value }, ...lines.map((line) => ({ name, value: line.trim() }))];

@@ -1,5 +1,5 @@
 // Folders for the Unix sockets of a session. They are in the folder for temporary files, because the path of a socket must be short. A process that was
-// killed leaves its folder; later ones find it by a socket that nobody listens on any more.
+// killed leaves its folder; later ones find it by a socket without a listening process.
 import { lstatSync, mkdtempSync, readdirSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';

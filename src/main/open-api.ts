@@ -40,7 +40,7 @@ export async function openApi(settings: Settings, options: OpenOptions & { store
   const registering = writes ? registerDatabase(env, settings, new Date()) : null;
   const catalog = createAgentCatalog(settings);
   const dialectCatalog = catalogForDialect(dialect, catalog);
-  /** What is told at the end. */
+  /** Notices to print at the end. */
   const held: string[] = [];
   const notes = openNotesLazily(() => openDatabaseNotes(database));
 
@@ -169,7 +169,7 @@ async function assertModel(api: Api, brief: unknown): Promise<void> {
   if (advice !== null) throw new RetinueError('unknown_model', advice);
 }
 
-/** Retinue never chooses a model by itself: without one, the message says which models work on this machine. */
+/** Retinue never chooses a model for the user: without one, the message says which models work on this machine. */
 async function adviseOnModel(settings: Settings, brief: Parameters<Api['advise']>[0], catalog: Catalog): Promise<string | null> {
   const { model, agent = 'general' } = brief;
   const isRouted = Object.hasOwn(settings.routes, agent);

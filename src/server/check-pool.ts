@@ -56,7 +56,7 @@ export function createCheckPool({ maxPasses = 4, maxRequests = 32 }: { maxPasses
       return new Promise((resolve, reject) => {
         const leave = () => {
           signal.removeEventListener('abort', onAbort);
-          // Nobody wants the result any more. A new request for the same check needs a new pass.
+          // No request waits for the result any more. A new request for the same check needs a new pass.
           if (--pass.requests === 0 && passes.get(key) === pass) {
             passes.delete(key);
             pass.stop.abort();

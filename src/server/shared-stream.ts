@@ -20,7 +20,7 @@ export interface SharedStream {
   position(): string | null;
   /** Runs the stream from this position on, until the last reader has left. */
   start(position: string): void;
-  /** Resolves with the position of the reader's last fact when it has to continue by itself; null when the signal fires. */
+  /** Resolves with the position of the reader's last fact when it has to continue alone; null when the signal fires. */
   join(response: ServerResponse, signal: AbortSignal): Promise<string | null>;
 }
 

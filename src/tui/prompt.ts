@@ -18,7 +18,7 @@ export interface Terminal {
 }
 
 /**
- * `interrupted`: Ctrl-C, which is an ordinary key in raw mode. `withdrawn`: the signal aborted. `closed`: the terminal is gone, so nobody can have
+ * `interrupted`: Ctrl-C, which is an ordinary key in raw mode. `withdrawn`: the signal aborted. `closed`: the terminal is gone, so no person can have
  * answered. Ctrl-D, which a person types, is an empty line.
  */
 export type PromptResult = { line: string } | 'interrupted' | 'withdrawn' | 'closed';

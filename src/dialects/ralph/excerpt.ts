@@ -5,7 +5,7 @@ import type { DialectContext } from '../../ports/dialect.ts';
 import { cutBytes, formatTruncation } from '../../text/cut.ts';
 import { fitJson, measureJson } from '../../text/fit-json.ts';
 
-/** Less is never kept, so that reading part by part comes to an end. */
+/** Less is never kept, so that reading part by part ends. */
 const minKeptBytes = 64;
 
 export interface Excerpt {

@@ -11,7 +11,7 @@ export interface Schedules {
   put(schedule: Schedule): Promise<void>;
   list(): Promise<StoredSchedule[]>;
   remove(name: string): Promise<boolean>;
-  /** Null for a job that nobody with the key has made, and for one of a schedule that was removed or replaced or is younger than the time that was due. */
+  /** Null for a job that was made without the key, and for one of a schedule that was removed or replaced or is younger than the time that was due. */
   readDue(job: { id: string; queue: string; data: object }): Promise<DueSchedule | null>;
   /** Keeps why a run could not be queued; null: it could. */
   setProblem(schedule: Schedule, problem: string | null): Promise<void>;

@@ -197,7 +197,7 @@ export interface MigrateOptions extends MigrationContext {
 }
 
 /**
- * Orders get a tag. Earlier orders have none, so nobody knows who gave them: they are dropped. Cancels only stop work and are kept, as given by
+ * Orders get a tag. Earlier orders have none, so their author is unknown: they are dropped. Cancels only stop work and are kept, as given by
  * the user who migrates the database.
  */
 function signOrders(db: DatabaseSync, { authenticator, warn }: MigrationContext): void {

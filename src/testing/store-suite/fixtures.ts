@@ -11,9 +11,9 @@ export interface StoreHarness {
   kill(owner: Owner): Promise<void>;
   /** Makes the owner look as if its last heartbeat were older than a lease lasts. */
   silence(owner: Owner): Promise<void>;
-  /** Writes an order into the data as somebody could who has not the key for orders. Null if nobody can. */
+  /** Writes an order into the data as an attacker without the key for orders could. Null if that is impossible. */
   forge: ((order: Order) => Promise<void>) | null;
-  /** Inserts an order that the store has signed before once more, as somebody could who has copied it. Null if nobody can. */
+  /** Inserts an order that the store has signed before once more, as an attacker with a copy of it could. Null if that is impossible. */
   replay: ((order: Order) => Promise<void>) | null;
   /** Makes appends with blobs wait after they have written their facts. Null if no two appends can be under way at the same time. */
   delayBlobs: (() => Promise<{ isWaiting(): Promise<boolean>; end(): Promise<void> }>) | null;

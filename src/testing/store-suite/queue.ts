@@ -139,7 +139,7 @@ export function testQueue(getContext: GetContext): void {
       expect(await getQueue(store).findOrphans(['other', 'q'], 10)).toEqual([]);
     });
 
-    it('gives a tree that nobody drives a job when an order wakes it', async () => {
+    it('gives a tree that no process drives a job when an order wakes it', async () => {
       const { store, owner } = getContext();
       const queue = getQueue(store);
       await enqueue(a, { startAfter: far });

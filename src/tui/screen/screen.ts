@@ -28,7 +28,7 @@ export interface ScreenOptions {
   attach: { rootId: string; runId: string } | null;
   /** Roots of trees that this process drives already. */
   driven?: string[];
-  /** When it resolves, the screen closes by itself, unless a run is open: then after that. */
+  /** When it resolves, the screen closes without a key, unless a run is open: then after that. */
   until?: Promise<void>;
   timers: Timers;
   colour: boolean;
@@ -55,7 +55,7 @@ export interface Screen {
 }
 
 const batchMs = 16;
-/** A screen that closes by itself waits until no key was pressed for so long: the next one would reach the shell. */
+/** A screen that closes without a key waits until no key was pressed for so long: the next one would reach the shell. */
 const quietMs = 5_000;
 
 export function createScreen({ api, attach, driven = [], until, timers, colour, size: initial }: ScreenOptions): Screen {
