@@ -13,10 +13,18 @@ function addFlow(place: Place, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(place.folder, '.retinue', 'flows', name), text);
 }
 
+function addDependency(place: Place, version: string, content = ''): void {
+  const folder = join(place.folder, 'node_modules', 'dependency');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'dependency', version, exports: './index.mjs' }));
+  writeFileSync(join(folder, 'index.mjs'), content);
+}
+
 const slow = `
 import { defineFlow } from 'retinue/flow';
 import { appendFileSync, existsSync } from 'node:fs';
 import { note } from './_helper.ts';
+import 'dependency';
 export default defineFlow('slow', null, async (flow, input: { n: number }) => {
   const first: number = await flow.step('first', () => { appendFileSync('effects.txt', note); return input.n; });
   const { summary } = await flow.delegate({ task: 'x', label: 'child' });
@@ -28,9 +36,10 @@ export default defineFlow('slow', null, async (flow, input: { n: number }) => {
 `;
 
 describe('retinue flow', () => {
-  it('needs trust for the files of the workspace, continues after kill -9, and refuses a changed file', async () => {
+  it('needs trust for the files of the workspace, continues after kill -9, and refuses a changed file or package', async () => {
     using place = createPlace(child);
     addFlow(place, { 'slow.ts': slow, '_helper.ts': "export const note: string = 'one ';" });
+    addDependency(place, '1.0.0');
     expect((await place.run('flow', 'list')).out).toMatch(/slow\s+untrusted/);
     const refused = await place.run('flow', 'run', 'slow', '--input', '{"n":3}');
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('it is not trusted. Read it, then run `retinue trust`')]);
@@ -45,12 +54,27 @@ describe('retinue flow', () => {
     const id = root?.runId as string;
 
     addFlow(place, { '_helper.ts': "export const note: string = 'two ';" });
-    const changed = await place.run('resume', id);
-    expect(changed.err).toMatch(/slow\.ts, or a file that it imports, has changed since it began\. Restore it, or cancel the run/);
+    const changed = /slow\.ts, or a file that it imports, has changed since it began\. Restore it, or cancel the run/;
+    expect((await place.run('resume', id)).err).toMatch(changed);
     addFlow(place, { '_helper.ts': "export const note: string = 'one ';" });
+    addDependency(place, '1.0.1');
+    expect((await place.run('resume', id)).err).toMatch(changed);
+    // The version of a package counts, its content does not.
+    addDependency(place, '1.0.0', 'export const changed = true;');
 
-    const ps = await place.run('ps', '--all');
-    expect(ps.out).toMatch(/slow/);
+    const rows = JSON.parse((await place.run('ps', '--all', '--json')).out);
+    expect(rows).toHaveLength(2);
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ runId: id, parentId: null, rootId: id, depth: 0 }),
+        expect.objectContaining({ label: 'child', parentId: id, rootId: id, depth: 1 }),
+      ]),
+    );
+    // The table shows the flow in the column PARENT of its child.
+    const lines = (await place.run('ps', '--all')).out.split('\n');
+    const [shortId] = lines.find((line) => line.endsWith(' slow'))?.split(' ') ?? [];
+    expect(id.startsWith(shortId ?? '?')).toBe(true);
+    expect(lines.find((line) => line.endsWith(' child'))).toContain(` ${shortId} `);
     writeFileSync(join(place.folder, 'go'), '');
     const resumed = await place.run('resume', id, '--json');
     expect(resumed.err).not.toMatch(/cannot/);
@@ -58,7 +82,7 @@ describe('retinue flow', () => {
     expect(shown.outcome).toMatchObject({ status: 'completed', data: { first: 3, summary: 'fine' } });
     expect(readFileSync(join(place.folder, 'effects.txt'), 'utf8')).toBe('one ');
     const log = await place.run('logs', id);
-    expect(log.out).toMatch(/step\.started +.*1\. step · first · slow\.ts:6/);
+    expect(log.out).toMatch(/step\.started +.*1\. step · first · slow\.ts:7/);
     expect((await place.run('replay', id)).code).toBe(0);
     expect((await place.run('verify')).code).toBe(0);
   }, 120_000);

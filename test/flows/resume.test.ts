@@ -1,10 +1,12 @@
 // Flows whose process dies: at every fact, in the middle of a step, and with a program that has changed.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { definitionToProgram } from '../../src/flows/program.ts';
 import { defineFlow, type Flow, type FlowDefinition, StepUnknown } from '../../src/main/flow.ts';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
-import { checkInvariants } from '../../src/main/testing.ts';
+import { checkInvariants, createHandClock } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { createWorld } from '../support/world.ts';
 import { anyModel, createDyingStore, interruptAt } from './support.ts';
 
 const model = () => anyModel({ text: 'fine' });
@@ -200,6 +202,38 @@ describe('a program that differs from the log', () => {
     const [handle] = await retinue.api.resume(id);
     expect(await handle?.outcome).toMatchObject({
       error: { code: 'flow_changed', message: expect.stringContaining('before step 2, `step hang`') },
+    });
+  });
+
+  it('ends the flow with the recorded line if it waits for something other than its next step', async () => {
+    const store = createMemoryStore();
+    let isStuck = false;
+    const flow = defineFlow('stuck', null, async (flow) => {
+      if (isStuck) await new Promise<never>(() => {});
+      await flow.step('first', () => 1);
+      return hang(flow);
+    });
+    const id = await interrupt(store, flow);
+    isStuck = true;
+    const program = await definitionToProgram(flow);
+    const clock = createHandClock({ now: Date.now() });
+    await using world = await createWorld({
+      clock,
+      store: kept(store),
+      settings: { workspace: process.cwd() },
+      options: { flows: { load: async () => program } },
+    });
+    const resumed = await world.runtime.resume(id, 'a test');
+    if (!resumed.ok) throw new Error('not resumed');
+    await clock.advance(9_900);
+    expect(world.types(id)).not.toContain('run.ended');
+    await clock.advance(200);
+    expect(await resumed.handles[0]?.outcome).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'flow_changed',
+        message: expect.stringMatching(/the program does not begin step 1, `step first` at resume\.test\.ts:\d+, as it did before/),
+      },
     });
   });
 

@@ -209,6 +209,28 @@ describe('the configuration', () => {
     const turns = factsOf(world.facts, 'model.asked').filter(({ data }) => data.purpose === 'turn');
     expect(new Set(turns.map(({ data }) => data.model))).toEqual(new Set(['test/own']));
   });
+
+  it.each([
+    { limits: { maxCostUsd: 1000 }, other: { price: null }, writer: 'test/own', because: 'has no price, and the cost is limited' },
+    { limits: {}, other: { contextWindow: window / 2 }, writer: 'test/own', because: 'has too small a window' },
+    { limits: {}, other: { contextWindow: null }, writer: 'test/other', because: 'has an unknown window' },
+  ])('names a model for the summaries that $because: $writer writes them', async ({ limits, other, writer }) => {
+    const models = Object.fromEntries(
+      (['test/own', 'test/other'] as const).map((id): [string, ModelHandle] => {
+        const { model } = createNoteReader({ notes, window: 100_000 });
+        return [id, handleOf(model, { id, contextWindow: window, price: () => 0.01, ...(id === 'test/other' && other) })];
+      }),
+    );
+    await using world = await createWorld({
+      files: noteFiles(),
+      limits: { maxTurns: 1000 },
+      options: { models: { resolve: async (name) => models[name] as ModelHandle } },
+      settings: { model: 'test/own', compaction: { model: 'test/other' } },
+    });
+    const run = await world.runtime.start({ ...task, limits });
+    expect(await run.outcome).toMatchObject({ status: 'completed' });
+    expect(new Set(compactionsAsked(world.facts).map(({ data }) => data.model))).toEqual(new Set([writer]));
+  });
 });
 
 /** A store that has only these facts of the run, and no owner. */

@@ -11,6 +11,7 @@ import { foldFacts } from '../../src/kernel/state/fold.ts';
 import { stateToOutcome, stateToRow } from '../../src/kernel/state/outcome.ts';
 import type { Store, TreeAppend } from '../../src/ports/store.ts';
 import type { AnyTool } from '../../src/ports/tool.ts';
+import { builtInRuleset, parseRule } from '../../src/rules/policy.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/create.ts';
 import { createHandClock } from '../../src/testing/hand-clock.ts';
@@ -117,26 +118,28 @@ describe('invariants', () => {
       ...inner,
       async append(owner, units: TreeAppend[]) {
         delayed++;
-        await new Promise((resolve) => setImmediate(resolve));
+        for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
         const results = await inner.append(owner, units);
         for (const fact of units.flatMap((unit) => unit.facts)) durable.add(`${fact.runId} ${fact.type}`);
         return results;
       },
     };
-    const seen: string[] = [];
-    const probe: AnyTool = {
-      name: 'probe',
+    const executed: string[] = [];
+    const probe = (name: string, before: FactType[]): AnyTool => ({
+      name,
       description: '',
       input: z.strictObject({}),
       readOnly: true,
       idempotent: true,
       subjects: () => [],
       execute: async (_, { runId }) => {
-        for (const type of ['model.answered', 'tool.asked', 'run.created'])
-          if (!durable.has(`${runId} ${type}`)) seen.push(`${type} was not durable`);
+        executed.push([name, ...before.filter((type) => !durable.has(`${runId} ${type}`))].join(' before '));
         return { output: 'x' };
       },
-    };
+    });
+    const asked: FactType[] = ['model.answered', 'tool.asked', 'run.created'];
+    const approved: FactType[] = [...asked, 'approval.asked', 'approval.answered'];
+    const builtIn = builtInRuleset(['delegate', 'delegate_wait'], ['probe']);
     const together: string[][] = [];
     const watch = store.append;
     store.append = async (owner, units) => {
@@ -145,12 +148,27 @@ describe('invariants', () => {
     };
     const world = await createWorld({
       store,
-      tools: [probe],
-      options: { catalog: anyCatalog() },
-      script: { runs: [parent(delegate(['a']), { text: 'ok' }), child('a', { calls: [{ tool: 'probe' }] }, { text: 'ok' })] },
+      tools: [probe('probe', asked), probe('early', approved), probe('late', approved)],
+      rulesets: [{ ...builtIn, rules: [...builtIn.rules, parseRule('ask early'), parseRule('ask late')] }],
+      options: { catalog: anyCatalog(), questions: { canAnswer: () => true } },
+      script: {
+        runs: [
+          parent(delegate(['a']), delegate(['b']), { text: 'ok' }),
+          child('a', { calls: [{ tool: 'probe' }] }, { calls: [{ tool: 'early' }] }, { text: 'ok' }),
+          child('b', { calls: [{ tool: 'late' }] }, { text: 'ok' }),
+        ],
+      },
+    });
+    // One answer comes before its call waits for it, the other one after.
+    const answer = ({ runId, data }: FactOf<'approval.asked'>) =>
+      world.runtime.findLiveRun(runId)?.answer(data, { allowed: true, by: 'ada' });
+    world.runtime.listen((event) => {
+      if (event.type !== 'approval.asked') return;
+      if (event.data.tool === 'early') void answer(event);
+      else void until(() => world.runtime.stats().active === 0).then(() => answer(event));
     });
     expect((await (await world.runtime.start({ task: 'work' })).outcome).status).toBe('completed');
-    expect(seen).toEqual([]);
+    expect(executed).toEqual(['probe', 'early', 'late']);
     expect(delayed).toBeGreaterThan(3);
     for (const types of together) {
       expect(types.includes('child.created')).toBe(types.includes('child.created') && types.includes('run.created'));

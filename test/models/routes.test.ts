@@ -113,11 +113,24 @@ describe('a budget that is nearly used up', () => {
   });
 
   test('uses no dearer model, and none without a price', async () => {
-    const { outcome, models } = await play({ limits: { maxCostUsd: 0.03 } }, search, {
+    const { outcome, world, models } = await play({ limits: { maxCostUsd: 0.03 } }, search, {
       settings: { model: middle, routes: { '*': [middle, big, unpriced] } },
     });
     expect(outcome.status).toBe('exhausted');
     expect(new Set(models)).toEqual(new Set(['middle']));
+    const asked = factsOf(world.facts, 'model.asked');
+    expect(asked.filter(({ data }) => data.instead)).toEqual([]);
+    // The model that the run has can still pay for the last answer.
+    expect(asked.at(-1)?.data).toMatchObject({ purpose: 'wrap-up', model: middle });
+  });
+
+  test('skips a dearer model for a cheaper one behind it', async () => {
+    const { world, models } = await play({ limits: { maxCostUsd: 0.06 } }, search, {
+      settings: { model: middle, routes: { '*': [middle, big, unpriced, small] } },
+    });
+    expect(models.join()).toMatch(/^(middle,)+(small,?)+$/);
+    const [first] = factsOf(world.facts, 'model.asked').filter(({ data }) => data.instead);
+    expect(first?.data).toMatchObject({ model: small, instead: { of: middle } });
   });
 
   test('changes nothing without a list', async () => {

@@ -84,7 +84,8 @@ describe.each([
     expect((await scratchpads.read('r'))[0]?.text).toBe('1');
   });
 
-  test('scratchpads keep the order of writing, one for each tree', async () => {
+  // Invariant 12 of docs/DESIGN.md: siblings share nothing but the scratchpad of their tree.
+  test('12: scratchpads keep the order of writing, one for each tree', async () => {
     const { scratchpads } = await open();
     expect(await scratchpads.read('r')).toEqual([]);
     await Promise.all(Array.from({ length: 50 }, (_, n) => scratchpads.append('r', { runId: `run${n % 3}`, text: String(n), at: at(1) })));

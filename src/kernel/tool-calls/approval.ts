@@ -68,6 +68,8 @@ export async function waitForApproval(run: Run, call: CallState, services: Servi
   const { approval } = call;
   if (!approval) return null;
   if (isAwaitingApproval(call)) await waitForAnswer(run, call, services);
+  // Nothing is done on an answer that could still be lost (invariant 2), nor on one that came before anything waited for it.
+  await services.journal.flushed();
   const { answer } = approval;
   // No answer: the run was stopped, and executing the call finds that out.
   if (answer === null || (answer.allowed && callPin(call) === approval.hash)) return null;
@@ -75,7 +77,7 @@ export async function waitForApproval(run: Run, call: CallState, services: Servi
 }
 
 async function waitForAnswer(run: Run, call: CallState, services: Services): Promise<void> {
-  const { clock, deadlines, journal } = services;
+  const { clock, deadlines } = services;
   const { turn, index, approval } = call;
   const due = clock.monotonic() + isoToMs(approval?.expiresAt ?? '') - clock.now();
   const shown = { turn, index, hash: approval?.hash ?? '' };
@@ -90,7 +92,5 @@ async function waitForAnswer(run: Run, call: CallState, services: Services): Pro
   }
   run.slot.beginBusyCall();
   endTimer();
-  // Nothing is done on an answer that could still be lost (invariant 2).
-  await journal.flushed();
   if (approval?.answer?.allowed && !run.signal.aborted) await run.slot.ensure();
 }
