@@ -62,8 +62,12 @@ export function flowStepFor({ task, answers, isCompaction }: Omit<Heard, 'at'>):
   return { text: 'long is done.' };
 }
 
-/** A step with a result took effect, once unless it is idempotent; the others took effect at most once. All that the tree is for has taken place. */
-export function flowFaults(facts: StoredFact[], effects: Map<string, number[]>, cancelled: Map<string, boolean>): string[] {
+/** A step with a result took effect, and took effect once unless it is idempotent. All that the tree is for has taken place, unless orders prevented it. */
+export function flowFaults(
+  facts: StoredFact[],
+  effects: Map<string, number[]>,
+  { cancelled, hasOrderedCompaction }: { cancelled: Map<string, boolean>; hasOrderedCompaction: boolean },
+): string[] {
   const isOf = <T extends StoredFact['type']>(type: T) => facts.filter((fact) => fact.type === type) as unknown as FactOf<T>[];
   const root = isOf('run.created').find(({ data }) => data.kind === 'flow');
   const place = root?.data.flow?.input;
@@ -80,7 +84,9 @@ export function flowFaults(facts: StoredFact[], effects: Map<string, number[]>, 
   const steps = isOf('step.started').map(({ data }) => data.step);
   if (new Set(steps).size !== steps.length) faults.push('a step was started twice');
   if (isOf('flow.returned').length !== 1) faults.push(`the program returned ${isOf('flow.returned').length} times`);
-  const wanted = ['context.pruned', 'context.compacted', 'model.nudged', 'check.finished'];
-  for (const type of wanted) if (cancelled.size === 0 && !facts.some((fact) => fact.type === type)) faults.push(`there is no ${type}`);
+  // A compaction that was ordered leaves nothing to prune.
+  const usual = ['context.compacted', 'model.nudged', 'check.finished', ...(hasOrderedCompaction ? [] : ['context.pruned'])];
+  const wanted = cancelled.size === 0 ? usual : [];
+  for (const type of wanted) if (!facts.some((fact) => fact.type === type)) faults.push(`there is no ${type}`);
   return faults;
 }

@@ -93,7 +93,7 @@ async function finish(place: TorturePlace, course: Course, model: TreeModel): Pr
     ...questionFaults(facts, heard),
     ...messageFaults(facts, messages),
     ...cancelFaults(facts, cancelled),
-    ...(isFlow ? flowFaults(facts, effects, cancelled) : []),
+    ...(isFlow ? flowFaults(facts, effects, course) : []),
   );
   for (const text of course.acknowledged) faults.push(...acknowledgedFaults(text, facts));
   course.sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
@@ -114,7 +114,9 @@ async function steer(place: TorturePlace, course: Course, text: string): Promise
   const kind = random.pick(isFlow ? (['compact', 'cancel'] as const) : (['message', 'message', 'pause', 'cancel'] as const));
   if (kind === 'compact') {
     const long = (await place.read((store) => store.runs({ live: true }))).find((row) => row.label === 'long');
-    if (long) await command(place, course, ['message', long.runId, '--compact'], []);
+    if (!long) return;
+    course.hasOrderedCompaction = true;
+    await command(place, course, ['message', long.runId, '--compact'], []);
     return;
   }
   if (kind === 'cancel') {
@@ -157,11 +159,22 @@ interface Course {
   messages: Map<string, boolean>;
   /** Cancelled children, and whether the cancel was acknowledged. */
   cancelled: Map<string, boolean>;
+  hasOrderedCompaction: boolean;
 }
 
 function createCourse(random: Random, sum: Tortured, isFlow: boolean): Course {
   const name = randomBytes(4).toString('hex');
-  return { random, name, isFlow, sum, faults: [], acknowledged: [], messages: new Map(), cancelled: new Map() };
+  return {
+    random,
+    name,
+    isFlow,
+    sum,
+    faults: [],
+    acknowledged: [],
+    messages: new Map(),
+    cancelled: new Map(),
+    hasOrderedCompaction: false,
+  };
 }
 
 /** A flow asks a question, so it always waits for answers. */
