@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { defineFlow } from '../../src/main/flow.ts';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants, scriptedModel } from '../../src/main/testing.ts';
-import { createDyingStore } from './support.ts';
+import { createDyingStore } from '../support/dying-store.ts';
 
 const model = () =>
   scriptedModel({

@@ -6,8 +6,9 @@ import { defineFlow, type Flow, type FlowDefinition, StepUnknown } from '../../s
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants, createHandClock } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { createDyingStore } from '../support/dying-store.ts';
 import { createWorld } from '../support/world.ts';
-import { anyModel, createDyingStore, interruptAt } from './support.ts';
+import { anyModel, interruptAt } from './support.ts';
 
 const model = () => anyModel({ text: 'fine' });
 const kept = (store: Store): Store => ({ ...store, close: async () => {} });

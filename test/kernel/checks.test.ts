@@ -8,7 +8,7 @@ import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants, scriptedModel } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { replayRun } from '../../src/records/replay.ts';
-import { createDyingStore } from '../flows/support.ts';
+import { createDyingStore } from '../support/dying-store.ts';
 
 const write = { calls: [{ tool: 'write', args: { path: 'done.txt', content: 'yes\n' } }] };
 const rules = ['allow bash', 'allow write'];

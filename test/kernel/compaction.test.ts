@@ -1,17 +1,22 @@
 // A conversation near the end of the window is replaced by a summary (docs/compaction.md): what stays, what is recorded, and what happens if it fails.
 import { APICallError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
-import { createNoteReader, type NoteReaderOptions, noteName } from '../../examples/demo/long/model.ts';
+import { createNoteReader, type NoteReader, type NoteReaderOptions, noteName } from '../../examples/demo/long/model.ts';
 import { RetinueError } from '../../src/contract/error.ts';
-import type { Draft, Fact, FactOf } from '../../src/contract/fact.ts';
-import { createJournal } from '../../src/kernel/journal.ts';
+import type { Fact, FactOf } from '../../src/contract/fact.ts';
+import { createRetinue } from '../../src/main/index.ts';
+import { checkInvariants } from '../../src/main/testing.ts';
 import type { ModelHandle } from '../../src/ports/model.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { createDyingStore } from '../support/dying-store.ts';
 import { compactionsAsked, factsOf, noteFiles, notes, type Reader, readerWorld, task, window } from '../support/note-reader.ts';
 import { handleOf } from '../support/recording-model.ts';
+import { createTestWorkspace } from '../support/workspace.ts';
 import { createWorld, type World, type WorldOptions } from '../support/world.ts';
+
+/** Enough for two compactions. */
+const [fewNotes, fewNotesWindow] = [28, 4000];
 
 async function runToEnd(world: World) {
   const run = await world.runtime.start(task);
@@ -233,50 +238,65 @@ describe('the configuration', () => {
   });
 });
 
-/** A store that has only these facts of the run, and no owner. */
-async function storeWith(facts: Fact[], from: Store): Promise<Store> {
+/** Reads notes in a process that dies after this many facts, then in one that does not. */
+async function readThroughDeath(workspace: string, isWindowKnown: boolean, facts = 100_000) {
   const store = createMemoryStore();
-  const owner = await store.open();
-  const journal = createJournal({ store, owner, clock: systemClock, onLost: () => {} });
-  const hashes = facts.flatMap((fact) => {
-    if (fact.type === 'run.created') return fact.data.definition ? [fact.data.definition] : [];
-    return fact.type === 'run.started' ? [fact.data.system, fact.data.tools].filter((hash) => hash !== null) : [];
-  });
-  const blobs = await Promise.all(hashes.map(async (hash) => ({ hash, content: (await from.blob(hash)) as string })));
-  const drafts = facts.map(({ type, data }) => ({ type, data }) as Draft);
-  await journal.record(facts[0]?.runId as string, [{ runId: facts[0]?.runId as string, drafts }], { blobs });
-  await store.release(owner);
-  return store;
+  const createReader = () => createNoteReader({ notes: fewNotes, window: fewNotesWindow });
+  const open = ({ model }: NoteReader, used: Store) =>
+    createRetinue({
+      ...{ model, store: used, workspace, sandbox: 'off' as const, prices: { 'demo/note-reader': { input: 1, output: 1 } } },
+      ...(isWindowKnown && { compaction: { models: { 'demo/note-reader': { contextWindow: fewNotesWindow } } } }),
+    });
+  const dying = createDyingStore(store, facts, { isLost: facts % 2 === 0 });
+  const first = open(createReader(), dying.store);
+  const ended = first.delegate(task).then((run) => run.outcome);
+  const hasEnded = await Promise.race([ended.then(() => true), dying.died.then(() => false)]);
+  await dying.bury();
+  const [row] = await store.runs({});
+  const recorded = (await store.facts({ types: ['model.answered'] })).length;
+  const reader = createReader();
+  await using second = open(reader, store);
+  // A run whose first fact was lost does not exist.
+  if (!row) await (await second.delegate(task)).outcome;
+  else if (!hasEnded) for (const handle of await second.api.resume(row.runId)) await handle.outcome;
+  const runId = (await store.runs({}))[0]?.runId as string;
+  const all = (await store.facts({ runId })) as Fact[];
+  const outcome = factsOf(all, 'run.ended')[0]?.data.outcome;
+  return {
+    count: all.length,
+    /** Answers that were recorded at the death, with those that the second process got. */
+    answered: recorded + reader.seen.requests,
+    result: {
+      ...{ status: outcome?.status, summary: outcome?.summary, turns: outcome?.turns },
+      summaries: factsOf(all, 'context.compacted').map(({ data }) => data.summary),
+      answers: factsOf(all, 'model.answered').map(({ data }) => data.content),
+      results: factsOf(all, 'tool.finished').map(({ data }) => data.output),
+      violations: await checkInvariants(store),
+    },
+  };
 }
 
 describe('a run that is killed', () => {
-  it('after any fact of a compaction continues from it: no answered call is repeated, and the end is the same', async () => {
-    const { world } = await readerWorld({ notes: 30 });
-    await using _ = world;
-    const { outcome, id } = await runToEnd(world);
-    const first = world.facts.findIndex((fact) => fact.type === 'model.asked' && fact.data.purpose === 'compact');
-    expect(world.facts.slice(first, first + 3).map(({ type }) => type)).toEqual(['model.asked', 'model.answered', 'context.compacted']);
-    // An answer and its calls are stored together, so no prefix ends between them.
-    for (const end of [first - 1, first, first + 1, first + 2, first + 3, first + 4, first + 6, first + 7]) {
-      const kept = world.facts.slice(0, end);
-      const store = await storeWith(kept, world.store);
-      const wasAnswered = end > first + 1;
-      const second = await readerWorld({ notes: 30, world: { store, settings: { workspace: world.workspace } } });
-      const resumed = await second.world.runtime.resume(id, 'a test');
-      if (!resumed.ok) throw new Error('not resumed');
-      const again = await resumed.handles[0]?.outcome;
-      expect(again, `after fact ${end}`).toMatchObject({ status: 'completed', summary: outcome.summary, turns: outcome.turns });
-      const facts = (await store.facts({ runId: id })) as Fact[];
-      expect(factsOf(facts, 'context.compacted').map(({ data }) => data.summary)).toEqual(
-        factsOf(world.facts, 'context.compacted').map(({ data }) => data.summary),
-      );
-      const compactions = factsOf(facts, 'context.compacted').length;
-      expect(second.reader.seen.compactions, `after fact ${end}`).toBe(compactions - (wasAnswered ? 1 : 0));
-      const attempts = compactionsAsked(facts).filter(({ data }) => data.attempt > 1);
-      expect(attempts).toHaveLength(end === first + 1 ? 1 : 0);
-      await second.world[Symbol.asyncDispose]();
-    }
-  }, 60_000);
+  it.each([
+    ['with a window that is known', true],
+    ['with a window that only a refusal shows', false],
+  ])(
+    '%s ends in the same way after any fact: no recorded answer is asked for again',
+    async (_, isWindowKnown) => {
+      using place = createTestWorkspace();
+      for (const [name, text] of Object.entries(noteFiles(fewNotes))) place.write(`work/${name}`, text);
+      const { workspace } = place;
+      const whole = await readThroughDeath(workspace, isWindowKnown);
+      expect(whole.result).toMatchObject({ status: 'completed', summary: expect.stringContaining('heron-7'), violations: [] });
+      expect(whole.result.summaries.length).toBeGreaterThan(1);
+      for (let facts = 1; facts < whole.count; facts++) {
+        const { result, answered } = await readThroughDeath(workspace, isWindowKnown, facts);
+        expect(result, `died after ${facts} facts`).toEqual(whole.result);
+        expect(answered, `died after ${facts} facts`).toBe(whole.result.answers.length);
+      }
+    },
+    60_000,
+  );
 });
 
 describe('a model whose window is unknown', () => {
@@ -321,29 +341,6 @@ describe('a model whose window is unknown', () => {
     expect((await runToEnd(world)).outcome).toMatchObject({ status: 'failed', error: { code: 'context_length' } });
     expect(compactionsAsked(world.facts)).toEqual([]);
   });
-
-  it('and a run that is killed after any fact of it continues from there, to the same end', async () => {
-    const { world } = await refusing();
-    await using _ = world;
-    const { outcome, id } = await runToEnd(world);
-    const at = world.facts.findIndex((fact) => fact.type === 'model.failed' && fact.data.next === 'compact');
-    for (const end of [at, at + 1, at + 2, at + 3, at + 4, at + 5]) {
-      const store = await storeWith(world.facts.slice(0, end), world.store);
-      const second = await refusing({ world: { store, settings: { workspace: world.workspace } } });
-      const resumed = await second.world.runtime.resume(id, 'a test');
-      if (!resumed.ok) throw new Error('not resumed');
-      const again = await resumed.handles[0]?.outcome;
-      expect(again, `after fact ${end - at}`).toMatchObject({ status: 'completed', summary: outcome.summary, turns: outcome.turns });
-      const facts = (await store.facts({ runId: id })) as Fact[];
-      expect(factsOf(facts, 'context.compacted').map(({ data }) => data.summary)).toEqual(
-        factsOf(world.facts, 'context.compacted').map(({ data }) => data.summary),
-      );
-      // A recorded summary is not asked for again.
-      const compactions = factsOf(facts, 'context.compacted').length;
-      expect(second.reader.seen.compactions, `after fact ${end - at}`).toBe(compactions - (end > at + 2 ? 1 : 0));
-      await second.world[Symbol.asyncDispose]();
-    }
-  }, 60_000);
 });
 
 describe('a follow-up', () => {

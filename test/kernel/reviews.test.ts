@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createMemoryStore, createRetinue } from '../../src/main/index.ts';
 import { checkInvariants, scriptedModel } from '../../src/main/testing.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { createDyingStore } from '../flows/support.ts';
+import { createDyingStore } from '../support/dying-store.ts';
 
 const rules = ['allow bash', 'allow write'];
 const write = { calls: [{ tool: 'write', args: { path: 'done.txt', content: 'yes\n' } }] };

@@ -19,6 +19,9 @@ export function createSimulatedFlow({ roots, flow }: Plan, proc: SimulatedProces
       line = 0;
       steps.log('begin', at());
       const before = await effect(steps, 0, true);
+      const answer = steps.ask('Go on?', { timeoutMs: flow?.askMs ?? 0 }, at());
+      // It waits for its answer before or after its children.
+      const early = flow?.isParallel ? [] : [(await answer).approved];
       const work = roots.map(({ task, limits }, index) => async () => {
         const { outcome } = steps.delegate({ task, agent: 'any', limits }, { name: task }, at());
         const status = await outcome.then(
@@ -29,7 +32,8 @@ export function createSimulatedFlow({ roots, flow }: Plan, proc: SimulatedProces
       });
       const done = flow?.isParallel ? await Promise.all(work.map((each) => each())) : await inTurn(work);
       if (flow && flow.sleepMs > 0) await steps.sleep(flow.sleepMs, at());
-      return { before, done } as never;
+      const answers = [...early, (await answer).approved];
+      return { before, done, answers } as never;
     },
   };
 
@@ -53,7 +57,7 @@ async function inTurn<T>(work: (() => Promise<T>)[]): Promise<T[]> {
   return results;
 }
 
-/** A step with a result took effect, and one that is not idempotent took effect at most once. */
+/** A step with a result took effect, and one that is not idempotent took effect at most once. A question has one answer. */
 export function stepFaults(facts: StoredFact[], { effects }: Outside): string[] {
   const started = facts.flatMap((fact) => (fact.type === 'step.started' && fact.data.kind === 'step' ? [fact.data] : []));
   const numbers = new Set<number>();
@@ -68,6 +72,8 @@ export function stepFaults(facts: StoredFact[], { effects }: Outside): string[] 
       ...(results.length > 1 ? [`step ${name} has ${results.length} results`] : []),
     ];
   });
+  const answers = facts.filter((fact) => fact.type === 'approval.answered').map(({ runId, data }) => `${runId} ${data.turn}.${data.index}`);
+  if (new Set(answers).size !== answers.length) faults.push('a question was answered twice');
   const isEachOnce = facts.filter((fact) => fact.type === 'step.started').length === numbers.size;
   const changed = facts.filter((fact) => fact.type === 'run.ended' && fact.data.outcome.error?.code === 'flow_changed');
   return [

@@ -26,7 +26,7 @@ export async function simulateMany({
 }): Promise<ManySimulated> {
   const begun = performance.now();
   const sum: ManySimulated = {
-    ...{ kind, seeds: 0, runs: 0, facts: 0, crashes: 0, compactions: 0, flows: 0, reviews: 0 },
+    ...{ kind, seeds: 0, runs: 0, facts: 0, crashes: 0, compactions: 0, flows: 0, reviews: 0, answers: 0 },
     ...{ statuses: {}, failed: [], ms: 0 },
   };
   for (let seed = from; sum.runs < runs; seed++) {
@@ -38,6 +38,7 @@ export async function simulateMany({
     sum.compactions += one.compactions;
     sum.flows += one.flows;
     sum.reviews += one.reviews;
+    sum.answers += one.answers;
     for (const [status, count] of Object.entries(one.statuses)) sum.statuses[status] = (sum.statuses[status] ?? 0) + count;
     if (faults.length > 0) sum.failed.push({ seed, faults });
   }
@@ -45,10 +46,10 @@ export async function simulateMany({
 }
 
 export function printSimulated({ statuses, ms, failed, ...sum }: ManySimulated): string {
-  const { kind, seeds, runs, facts, crashes, compactions, flows, reviews } = sum;
+  const { kind, seeds, runs, facts, crashes, compactions, flows, reviews, answers } = sum;
   const ends = Object.entries(statuses).map(([status, count]) => `${count} ${status}`);
   const lines = [
-    `${kind}: ${runs} runs (${ends.join(', ')}) of ${seeds} seeds, ${facts} facts, ${crashes} crashes, ${compactions} compactions, ${flows} flows, ${reviews} reviews, ${ms} ms: ${failed.length} seeds failed`,
+    `${kind}: ${runs} runs (${ends.join(', ')}) of ${seeds} seeds, ${facts} facts, ${crashes} crashes, ${compactions} compactions, ${flows} flows, ${reviews} reviews, ${answers} answers, ${ms} ms: ${failed.length} seeds failed`,
   ];
   for (const { seed, faults } of failed.slice(0, 10))
     lines.push(`  npm run simulate -- --kind ${kind} --seed ${seed}`, ...faults.slice(0, 5).map((fault) => `    ${fault.slice(0, 600)}`));

@@ -22,8 +22,8 @@ export interface Plan {
   roots: { task: string; limits: LimitsGiven; isReviewed: boolean }[];
   /** The client that delegates the roots, and when it disconnects; null if they have no parent. */
   client: { endsWithClient: boolean; limits: LimitsGiven; leavesAfterMs: number | null } | null;
-  /** The flow that delegates the roots; null if none does. */
-  flow: { isParallel: boolean; sleepMs: number } | null;
+  /** The flow that delegates the roots; null if none does. `askMs`: how long its question is open. */
+  flow: { isParallel: boolean; sleepMs: number; askMs: number } | null;
   /** Where tools execute: those of top-level runs, and those of delegated runs. */
   hosts: { top: HostName; delegated: HostName };
   runs: Map<string, PlannedRun>;
@@ -84,8 +84,9 @@ export function createPlan(random: Random): Plan {
   const refusesAbove = contextWindow === null && random.hit(0.3) ? random.int(500, 2500) : null;
   const hosts = { top: host(), delegated: host() };
   // Drawn last, so that the rest of a plan does not depend on it.
-  const flow = client === null && random.hit(0.25) ? { isParallel: random.hit(0.5), sleepMs: random.pick([0, 50, 3000]) } : null;
+  const flow = client === null && random.hit(0.25) ? { isParallel: random.hit(0.5), sleepMs: random.pick([0, 50, 3000]), askMs: 0 } : null;
   for (const root of roots) root.isReviewed = random.hit(0.2);
+  if (flow) flow.askMs = random.pick([1, 500, 20_000]);
   return { roots, client, flow, hosts, runs, price, contextWindow, refusesAbove };
 }
 

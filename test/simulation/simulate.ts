@@ -27,6 +27,8 @@ export interface Simulated {
   /** Flows that ran, and reviews that were made. */
   flows: number;
   reviews: number;
+  /** Questions that were answered in time. */
+  answers: number;
   statuses: Record<string, number>;
   faults: string[];
 }
@@ -89,7 +91,8 @@ export async function simulate(seed: number, print: (line: string) => void = () 
   const compactions = facts.filter(({ type }) => type === 'context.compacted').length;
   const flows = rows.filter(({ kind }) => kind === 'flow').length;
   const reviews = facts.filter((fact) => fact.type === 'child.created' && fact.data.check).length;
-  return { runs: rows.length, facts: facts.length, crashes: world.crashes, compactions, flows, reviews, statuses, faults };
+  const answers = facts.filter((fact) => fact.type === 'approval.answered' && fact.data.by === 'the user').length;
+  return { runs: rows.length, facts: facts.length, crashes: world.crashes, compactions, flows, reviews, answers, statuses, faults };
 }
 
 /** Runs one process after another until everything has ended. */

@@ -13,6 +13,7 @@ describe('the simulation', () => {
     expect(result.compactions).toBeGreaterThan(20);
     expect(result.flows).toBeGreaterThan(40);
     expect(result.reviews).toBeGreaterThan(40);
+    expect(result.answers).toBeGreaterThan(2);
     expect(Object.keys(result.statuses).sort()).toEqual(['cancelled', 'completed', 'exhausted', 'failed', 'timed_out']);
   });
 

@@ -69,7 +69,17 @@ export async function simulateWorkers(seed: number, print: (line: string) => voi
   const statuses: Record<string, number> = {};
   for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
   const compactions = facts.filter(({ type }) => type === 'context.compacted').length;
-  return { runs: rows.length, facts: facts.length, crashes: cluster.crashes, compactions, flows: 0, reviews: 0, statuses, faults };
+  return {
+    runs: rows.length,
+    facts: facts.length,
+    crashes: cluster.crashes,
+    compactions,
+    flows: 0,
+    reviews: 0,
+    answers: 0,
+    statuses,
+    faults,
+  };
 }
 
 async function runCluster(cluster: Cluster): Promise<void> {

@@ -1,6 +1,8 @@
 // What the simulations share: the world of one seed, orders from outside, and the options of a runtime in a simulated process.
 import { createCatalog } from '../../src/agents/catalog.ts';
+import { listOpenQuestions } from '../../src/api/questions.ts';
 import { checkRules } from '../../src/config/rulesets.ts';
+import type { Order } from '../../src/contract/order.ts';
 import type { Outcome } from '../../src/contract/outcome.ts';
 import { isLive } from '../../src/contract/run-status.ts';
 import { native } from '../../src/dialects/native.ts';
@@ -48,30 +50,39 @@ export interface World {
 
 export interface GivenOrder {
   id: string;
-  kind: 'message' | 'cancel' | 'pause' | 'resume';
+  kind: Order['kind'];
   rootId: string;
   givenAt: number;
 }
 
-/** Orders from outside at random moments: messages, cancels, pauses and their ends. */
+/** Orders from outside at random moments: messages, cancels, compactions, answers to questions, pauses and their ends. */
 export function steer(
   { store, clock, ids, ordersGiven }: Pick<World, 'store' | 'clock' | 'ids' | 'ordersGiven'>,
   random: Random,
 ): { end(): void } {
   let isOver = false;
-  const give = async (kind: GivenOrder['kind'], runId: string, rootId: string) => {
+  const give = async (kind: Order['kind'], runId: string, rootId: string, more: Pick<Order, 'call'> = {}) => {
     const id = ids.orderId();
     ordersGiven.push({ id, kind, rootId, givenAt: clock.monotonic() });
-    await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()) });
+    await store.order({ id, runId, rootId, kind, by: 'the user', text: `order ${id}`, at: msToIso(clock.now()), ...more });
+  };
+  const answer = async () => {
+    const questions = await listOpenQuestions(store);
+    if (isOver || questions.length === 0) return;
+    const { runId, rootId, turn, index, hash } = random.pick(questions);
+    await give(random.pick(['approve', 'refuse'] as const), runId, rootId, { call: { turn, index, hash, always: false } });
   };
   const act = async () => {
     const rows = (await store.runs({ order: 'oldest' })).filter((row) => isLive(row.status));
     if (isOver) return;
     clock.at(clock.monotonic() + random.int(5, 3000), () => void act());
     if (rows.length === 0) return;
-    const { runId, rootId } = random.pick(rows);
-    const kind = random.pick(['message', 'message', 'pause', 'cancel'] as const);
+    const { runId, rootId, kind: runKind } = random.pick(rows);
+    const kind = random.pick(['message', 'message', 'pause', 'cancel', 'compact', 'answer'] as const);
+    if (kind === 'answer') return answer();
     if (kind === 'cancel' && random.hit(0.6)) return;
+    // Only the conversations of agents are compacted.
+    if (kind === 'compact' && runKind !== 'agent') return;
     await give(kind, runId, rootId);
     if (kind === 'pause') clock.at(clock.monotonic() + random.int(1, 2000), () => void give('resume', runId, rootId));
   };

@@ -46,11 +46,17 @@ export function effectFaults(facts: StoredFact[], effects: Map<string, number[]>
 /** No request was repeated after its answer was in the journal. */
 export function questionFaults(facts: StoredFact[], heard: Heard[]): string[] {
   const tasks = new Map(facts.flatMap((fact) => (fact.type === 'run.created' ? [[fact.data.brief.task, fact.runId]] : [])));
-  return heard.flatMap(({ task, answers, at }) => {
-    const runId = tasks.get(task);
-    const answered = facts.find((fact) => fact.type === 'model.answered' && fact.runId === runId && fact.data.turn === answers + 1);
-    if (!answered || at <= isoToMs(answered.at) + toleranceMs) return [];
-    return [`${task} was asked for answer ${answers + 1} although it was in the journal`];
+  const answeredAt = new Map<string, number>();
+  const compacting = new Set<string>();
+  const place = (runId: string, turn: number, isCompaction: boolean) => `${runId} ${turn} ${isCompaction}`;
+  for (const { runId, type, at, data } of facts) {
+    if (type === 'model.asked') compacting[data.purpose === 'compact' ? 'add' : 'delete'](runId);
+    if (type === 'model.answered') answeredAt.set(place(runId, data.turn, compacting.has(runId)), isoToMs(at));
+  }
+  return heard.flatMap(({ task, answers, isCompaction, at }) => {
+    const answered = answeredAt.get(place(tasks.get(task) ?? '', answers + 1, isCompaction));
+    if (answered === undefined || at <= answered + toleranceMs) return [];
+    return [`${task} was asked for ${isCompaction ? 'a summary before ' : ''}answer ${answers + 1} although it was in the journal`];
   });
 }
 

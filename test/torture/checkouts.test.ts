@@ -1,4 +1,5 @@
-// Kill -9 at the steps of making a copy, keeping what was changed, applying it and taking it back. After each kill a second process completes the work.
+// Kill -9 at the steps of making a copy, keeping what was changed, applying it, taking it back and discarding it. After each
+// kill a second process completes the work.
 // `RETINUE_TORTURE=full` kills at every time that a step comes; without it, at the first.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -153,6 +154,21 @@ describe('killed', { timeout: 300_000 }, () => {
         },
       );
       expect(kills).toBeGreaterThanOrEqual(1);
+    });
+
+    it.each(['before changes.discarded', 'after changes.discarded'])('%s: discard can be repeated', async (point) => {
+      const place = new Place(ended);
+      try {
+        const id = JSON.parse((await place.run(['show', 'last', '--json'])).out).runId;
+        expect(await place.run(['discard', id, '--adopt'], `${point}:1`)).toMatchObject({ killed: true });
+        expect(await place.run(['discard', id, '--adopt'])).toMatchObject({ code: 0 });
+        const applied = await place.run(['apply', id, '--adopt']);
+        expect(applied.code).not.toBe(0);
+        expect(applied.err).toContain('were discarded');
+        expect(place.files()).toEqual(before);
+      } finally {
+        place.remove();
+      }
     });
 
     it('doctor finds what was interrupted and completes it', async () => {

@@ -6,6 +6,7 @@ import { crashPoints, queueCrashPoints } from '../../src/ports/crash.ts';
 import { checkInvariants } from '../../src/testing/invariants.ts';
 import { createRandom, type Random } from '../simulation/random.ts';
 import { approvalFaults, cancelFaults, effectFaults, messageFaults, prefixFaults, questionFaults } from './check.ts';
+import { flowFaults, flowFile, flowRuns, writeFlow } from './flow.ts';
 import { answering, createTorturePlace, type TorturePlace } from './place.ts';
 import { rootTask, startTreeModel, type TreeModel } from './tree.ts';
 
@@ -19,6 +20,7 @@ export interface Tortured {
   failed: { seed: number; faults: string[] }[];
 }
 
+const nothing: Tortured = { databases: 0, kills: 0, at: new Map(), unknown: 0, ms: 0, failed: [] };
 const killsPerDatabase = 6;
 /** Without a worker nothing comes to a queue. */
 const reachedPoints = crashPoints.filter((point) => !queueCrashPoints.includes(point));
@@ -26,7 +28,7 @@ const reachedPoints = crashPoints.filter((point) => !queueCrashPoints.includes(p
 /** Uses one database after another, `jobs` at a time, until the number of kills is reached. */
 export async function torture({ seed, kills, jobs = 2 }: { seed: number; kills: number; jobs?: number }): Promise<Tortured> {
   const begun = performance.now();
-  const sum: Tortured = { databases: 0, kills: 0, at: new Map(), unknown: 0, ms: 0, failed: [] };
+  const sum: Tortured = { ...nothing, at: new Map(), failed: [] };
   const model = await startTreeModel(createRandom(seed));
   let next = seed;
   const work = async () => {
@@ -42,31 +44,12 @@ export async function torture({ seed, kills, jobs = 2 }: { seed: number; kills: 
 
 async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promise<void> {
   const random = createRandom(seed);
+  const course = createCourse(random, sum, random.fork().hit(0.4));
+  const { faults } = course;
   const place = createTorturePlace(model.url);
-  const name = randomBytes(4).toString('hex');
-  const faults: string[] = [];
-  const acknowledged: string[] = [];
-  const messages = new Map<string, boolean>();
-  const cancelled = new Map<string, boolean>();
   try {
-    const seen = await killAndResume(place, { random, name, sum, faults, acknowledged, messages, cancelled });
-    if ((await place.read((store) => store.runs({ live: true }))).length > 0) {
-      const endAnswers = answering(place);
-      await place.run(['resume', '--ask', '10m']);
-      await endAnswers();
-    }
-    const facts = await place.facts();
-    faults.push(...(await endFaults(place, facts, cancelled)), ...prefixFaults(seen, facts));
-    const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
-    faults.push(
-      ...effectFaults(facts, place.effects()),
-      ...approvalFaults(facts),
-      ...questionFaults(facts, heard),
-      ...messageFaults(facts, messages),
-      ...cancelFaults(facts, cancelled),
-    );
-    for (const text of acknowledged) faults.push(...acknowledgedFaults(text, facts));
-    sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
+    const seen = await killAndResume(place, course);
+    faults.push(...(await finish(place, course, model)), ...prefixFaults(seen, await place.facts()));
     if (random.hit(0.15)) faults.push(...(await commandFaults(place)));
   } catch (error) {
     faults.push(`the torture broke: ${error instanceof Error ? error.stack : error}`);
@@ -74,6 +57,47 @@ async function tortureOne(seed: number, model: TreeModel, sum: Tortured): Promis
   sum.databases++;
   if (faults.length > 0) sum.failed.push({ seed, faults: [...faults, `the database is left in ${place.folder}`] });
   else place.remove();
+}
+
+/** A flow whose first process is killed at this point, and whose second one completes it. */
+export async function tortureFlowAt(point: string, model: TreeModel): Promise<{ killed: boolean; faults: string[] }> {
+  const course = createCourse(createRandom(1), { ...nothing, at: new Map(), failed: [] }, true);
+  const place = createTorturePlace(model.url);
+  writeFlow(place.folder);
+  const endAnswers = answering(place);
+  const { killed } = await place.run(commandFor(course, { begun: false, host: [] }), { point });
+  await endAnswers();
+  const seen = [await place.facts()];
+  const faults = [...(await finish(place, course, model)), ...prefixFaults(seen, await place.facts())];
+  if (faults.length === 0) place.remove();
+  return { killed, faults };
+}
+
+/** Resumes what has not ended, in a process that is not killed, and compares the journal with everything outside. */
+async function finish(place: TorturePlace, course: Course, model: TreeModel): Promise<string[]> {
+  const { name, isFlow, cancelled, messages } = course;
+  const faults: string[] = [];
+  if ((await place.read((store) => store.runs({ live: true }))).length > 0) {
+    const endAnswers = answering(place);
+    const { code, err } = await place.run(['resume', '--ask', '10m']);
+    if (code !== 0) faults.push(`the last process ended with ${code}: ${err.slice(-500)}`);
+    await endAnswers();
+  }
+  const facts = await place.facts();
+  const heard = model.heard.filter((question) => question.task.startsWith(`Torture ${name}/`));
+  const effects = place.effects();
+  faults.push(
+    ...(await endFaults(place, facts, course)),
+    ...effectFaults(facts, effects),
+    ...approvalFaults(facts),
+    ...questionFaults(facts, heard),
+    ...messageFaults(facts, messages),
+    ...cancelFaults(facts, cancelled),
+    ...(isFlow ? flowFaults(facts, effects, course) : []),
+  );
+  for (const text of course.acknowledged) faults.push(...acknowledgedFaults(text, facts));
+  course.sum.unknown += facts.filter((fact) => fact.type === 'tool.finished' && fact.data.status === 'unknown').length;
+  return faults;
 }
 
 function tally(sum: Tortured, armed: string | undefined): void {
@@ -84,9 +108,17 @@ function tally(sum: Tortured, armed: string | undefined): void {
 
 /** Another process sends an order to the tree, and may itself be killed meanwhile. */
 async function steer(place: TorturePlace, course: Course, text: string): Promise<void> {
-  const { random, messages, cancelled } = course;
+  const { random, messages, cancelled, isFlow } = course;
   await new Promise((resolve) => setTimeout(resolve, random.int(0, 500)));
-  const kind = random.pick(['message', 'message', 'pause', 'cancel'] as const);
+  // A flow takes no messages.
+  const kind = random.pick(isFlow ? (['compact', 'cancel'] as const) : (['message', 'message', 'pause', 'cancel'] as const));
+  if (kind === 'compact') {
+    const long = (await place.read((store) => store.runs({ live: true }))).find((row) => row.label === 'long');
+    if (!long) return;
+    course.hasOrderedCompaction = true;
+    await command(place, course, ['message', long.runId, '--compact'], []);
+    return;
+  }
   if (kind === 'cancel') {
     const children = (await place.read((store) => store.runs({ live: true }))).filter((row) => row.parentId !== null);
     if (children.length === 0) return;
@@ -118,6 +150,8 @@ async function command(
 interface Course {
   random: Random;
   name: string;
+  /** The root is a flow. */
+  isFlow: boolean;
   sum: Tortured;
   faults: string[];
   acknowledged: string[];
@@ -125,23 +159,52 @@ interface Course {
   messages: Map<string, boolean>;
   /** Cancelled children, and whether the cancel was acknowledged. */
   cancelled: Map<string, boolean>;
+  hasOrderedCompaction: boolean;
+}
+
+function createCourse(random: Random, sum: Tortured, isFlow: boolean): Course {
+  const name = randomBytes(4).toString('hex');
+  return {
+    random,
+    name,
+    isFlow,
+    sum,
+    faults: [],
+    acknowledged: [],
+    messages: new Map(),
+    cancelled: new Map(),
+    hasOrderedCompaction: false,
+  };
+}
+
+/** A flow asks a question, so it always waits for answers. */
+function commandFor(
+  { name, isFlow }: Course,
+  { begun, host, ask = ['--ask', '10m'] }: { begun: boolean; host: string[]; ask?: string[] },
+): string[] {
+  if (begun) return ['resume', '--json', ...ask];
+  const start = isFlow ? ['flow', 'run', flowFile, '--input', JSON.stringify(name)] : ['run', ...host, rootTask(name)];
+  return [...start, '--json', '--allow', 'bash', ...ask];
 }
 
 /** Returns the journal after each kill. */
 async function killAndResume(place: TorturePlace, course: Course): Promise<StoredFact[][]> {
-  const { random, name, sum, faults, acknowledged } = course;
+  const { random, isFlow, sum, faults, acknowledged } = course;
   const seen: StoredFact[][] = [];
-  const host = random.hit(0.25) ? ['--host', 'process'] : [];
-  const ask = random.hit(0.3) ? ['--ask', '10m'] : [];
-  if (ask.length > 0) place.askAboutWrites();
+  const host = !isFlow && random.hit(0.25) ? ['--host', 'process'] : [];
+  const ask = isFlow || random.hit(0.3) ? ['--ask', '10m'] : [];
+  if (isFlow) writeFlow(place.folder);
+  else if (ask.length > 0) place.askAboutWrites();
   for (let attempt = 0; ; attempt++) {
     const before = seen.at(-1) ?? [];
     const begun = before.length > 0;
     const peace = attempt >= killsPerDatabase;
     const isSteered = begun && !peace && random.hit(0.35);
-    const armed = random.hit(0.65) ? armedPoint(random, { begun, isSteered, asks: ask.length > 0, processes: host.length > 0 }) : undefined;
+    const armed = random.hit(0.65)
+      ? armedPoint(random, { begun, isSteered, isFlow, asks: ask.length > 0, processes: host.length > 0 })
+      : undefined;
     const death = peace ? {} : { ...(armed ? { point: armed } : {}), afterMs: armed ? 20_000 : random.int(150, 1500) };
-    const args = begun ? ['resume', '--json', ...ask] : ['run', '--json', '--allow', 'bash', ...ask, ...host, rootTask(name)];
+    const args = commandFor(course, { begun, host, ask });
     const companion = isSteered ? steer(place, course, `word ${attempt}`) : null;
     const endAnswers = ask.length > 0 ? answering(place) : async () => {};
     const { code, killed, out, err } = await place.run(args, death);
@@ -166,15 +229,22 @@ async function killAndResume(place: TorturePlace, course: Course): Promise<Store
 interface Ahead {
   begun: boolean;
   isSteered: boolean;
+  isFlow: boolean;
   asks: boolean;
   processes: boolean;
 }
 
 /** Mostly a point that this process will come to; those at the end of it come to their turn less often, because a tree dies there only once. */
-function armedPoint(random: Random, { begun, isSteered, asks, processes }: Ahead): string {
+function armedPoint(random: Random, { begun, isSteered, isFlow, asks, processes }: Ahead): string {
   const start = begun ? /run\.resumed|claim|resume\./ : /migration|run\.created|run\.started|child\.created/;
   const usual = [start, /model/, /tool|artifact/, /child/, /commit|open|host/, processes ? /process/ : /tool/, /./];
-  const wanted = [...usual, ...(asks ? [/approval/, /approval/] : []), ...(begun ? [/release|checkpoint|close/] : [])];
+  const ofFlow = [/step\./, /step\./, /context\./, /check\.|nudged|returned/];
+  const wanted = [
+    ...(isFlow ? [...ofFlow, ...ofFlow] : []),
+    ...usual,
+    ...(asks ? [/approval/, /approval/] : []),
+    ...(begun ? [/release|checkpoint|close/] : []),
+  ];
   const chosen = isSteered && random.hit(0.5) ? /message|order\.|paused|cancel/ : random.pick(wanted);
   const point = random.pick(reachedPoints.filter((name) => chosen.test(name)));
   // Of what comes from outside there is mostly one.
@@ -182,12 +252,13 @@ function armedPoint(random: Random, { begun, isSteered, asks, processes }: Ahead
   return `${point}:${random.int(1, times)}`;
 }
 
-async function endFaults(place: TorturePlace, facts: StoredFact[], cancelled: Map<string, boolean>): Promise<string[]> {
+async function endFaults(place: TorturePlace, facts: StoredFact[], { isFlow, cancelled }: Course): Promise<string[]> {
   const violations = await place.read((store) => checkInvariants(store));
   const faults = violations.map(({ invariant, runId, what }) => `${invariant}: ${runId} ${what}`);
   // A word that came after the root's end is a run of its own that goes on with it.
   const runs = facts.filter((fact) => fact.type === 'run.created' && fact.data.brief.continues === undefined).length;
-  if (runs !== 5) faults.push(`the tree has ${runs} runs, not 5`);
+  const expected = isFlow ? flowRuns : 5;
+  if (runs !== expected) faults.push(`the tree has ${runs} runs, not ${expected}`);
   for (const fact of facts)
     if (fact.type === 'run.ended' && !fact.data.outcome.success && !cancelled.has(fact.runId))
       faults.push(`run ${fact.runId} ended ${fact.data.outcome.status}: ${fact.data.outcome.error?.message}`);

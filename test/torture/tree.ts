@@ -2,6 +2,7 @@
 // own process, so it outlives the killed processes and knows what it was asked, and when.
 import { type ProviderRequest, type ProviderStep, startProviderServer } from '../../src/testing/provider-server.ts';
 import type { Random } from '../simulation/random.ts';
+import { flowStepFor } from './flow.ts';
 
 /** What differs between the tortures. */
 export interface TreeShape {
@@ -21,10 +22,11 @@ export const smallTree: TreeShape = {
   effectName: (_, run, n) => `${run}-${n}`,
 };
 
-/** A question as the model heard it: whose, how many answers it had before, and when. */
+/** A question as the model heard it: whose, how many answers it had before, whether it asks for a summary, and when. */
 export interface Heard {
   task: string;
   answers: number;
+  isCompaction: boolean;
   at: number;
 }
 
@@ -43,7 +45,11 @@ export async function startTreeModel(random: Random, shape = smallTree): Promise
       const question = questionOf(request);
       heard.push({ ...question, at: Date.now() });
       if (random.hit(0.04)) return { fault: { kind: 'status', status: 503, retryAfterMs: 10 } };
-      return { ...stepFor(question, shape), delayMs: random.int(1, shape.maxDelayMs), usage: { input: 100, output: 20 } };
+      const delayMs = random.int(1, shape.maxDelayMs);
+      const step = flowStepFor(question);
+      if (!step) return { ...stepFor(question, shape), delayMs, usage: { input: 100, output: 20 } };
+      const [input, output] = [request.body, step].map((text) => Math.ceil(JSON.stringify(text).length / 3));
+      return { ...step, delayMs, usage: { input, output } as { input: number; output: number } };
     },
   });
   return { url: server.url, heard, close: server.close };
@@ -51,8 +57,23 @@ export async function startTreeModel(random: Random, shape = smallTree): Promise
 
 function questionOf({ body }: ProviderRequest): Omit<Heard, 'at'> {
   const messages = body.messages as { role: string; content: unknown }[];
-  const first = JSON.stringify(messages.find((message) => message.role === 'user')?.content ?? '');
-  return { task: /Torture \w+\/\w+/.exec(first)?.[0] ?? '', answers: messages.filter((message) => message.role === 'assistant').length };
+  const textOf = (message: (typeof messages)[number] | undefined) => JSON.stringify(message?.content ?? '');
+  const first = textOf(messages.find((message) => message.role === 'user'));
+  return {
+    task: /Torture \w+\/\w+/.exec(first)?.[0] ?? '',
+    answers: countAnswers(messages.map((message) => ({ role: message.role, text: textOf(message) }))),
+    isCompaction: textOf(messages.at(-1)).includes('[compaction]'),
+  };
+}
+
+/** The answers in the conversation, and those that a hand-over covers. The answer of its last turn follows it. */
+function countAnswers(messages: { role: string; text: string }[]): number {
+  const isAnswer = (message: (typeof messages)[number] | undefined) => message?.role === 'assistant';
+  const at = messages.findLastIndex(({ role, text }) => role === 'user' && text.includes('[hand-over after turn'));
+  const after = messages.slice(at + 1).filter(isAnswer).length;
+  if (at < 0) return after;
+  const covered = Number(/\[hand-over after turn (\d+)\]/.exec(messages[at]?.text ?? '')?.[1]);
+  return covered + after - (isAnswer(messages[at + 1]) ? 1 : 0);
 }
 
 function stepFor({ task, answers }: Omit<Heard, 'at'>, { children, isRich, effectName }: TreeShape): ProviderStep {
