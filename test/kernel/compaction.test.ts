@@ -216,7 +216,12 @@ describe('the configuration', () => {
   });
 
   it.each([
-    { limits: { maxCostUsd: 1000 }, other: { price: null }, writer: 'test/own', because: 'has no price, and the cost is limited' },
+    {
+      limits: { maxCostUsd: 1000 },
+      other: { price: null, contextWindow: 100_000 },
+      writer: 'test/own',
+      because: 'has no price, and the cost is limited',
+    },
     { limits: {}, other: { contextWindow: window / 2 }, writer: 'test/own', because: 'has too small a window' },
     { limits: {}, other: { contextWindow: null }, writer: 'test/other', because: 'has an unknown window' },
   ])('names a model for the summaries that $because: $writer writes them', async ({ limits, other, writer }) => {
