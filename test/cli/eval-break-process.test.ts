@@ -43,7 +43,7 @@ describe('a break of an eval', () => {
     async (signal) => {
       using place = createPlace(createScript({ hang: 'start' }, { hang: 'start' }));
       writeCases(place, { timeoutMs: 600_000 });
-      const started = place.start('eval', 'timed.json');
+      const started = place.start('eval', 'timed.json', '--allow', 'bash');
       const [root] = await place.facts(isInFlight);
       started.process.kill(signal);
       await started.finished;
@@ -69,7 +69,7 @@ describe('a break of an eval', () => {
     const own = join(place.folder, '.config', 'retinue');
     mkdirSync(own, { recursive: true });
     writeFileSync(join(own, 'config.json'), JSON.stringify({ limits: { timeoutMs: 7_200_000 } }));
-    const started = place.start('eval', 'timed.json');
+    const started = place.start('eval', 'timed.json', '--allow', 'bash');
     await place.facts(isInFlight);
     started.process.kill('SIGKILL');
     await started.finished;
