@@ -53,7 +53,8 @@ it('an agent that ended meanwhile is reported once, with the next result of any 
 describe('errors', () => {
   it('name the parameter, and unknown agents are not found', async () => {
     await using server = await startDialectServer('codex', { answers: { x: { text: 'x' } } });
-    await spawn(server, 'x');
+    // Its result must not come with that of a later call.
+    await server.call('wait_agent', { targets: [await spawn(server, 'x')] });
     const refused: [string, object, RegExp][] = [
       ['spawn_agent', { message: 'x', agent_type: 'wizard' }, /^agent_type: /],
       ['spawn_agent', { message: 'x', fork_context: true }, /^fork_context: /],
