@@ -3,10 +3,10 @@
 import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Image } from '../contract/image.ts';
+import { maxTaskBytes } from '../contract/task-size.ts';
 import { RpcError, rpcCodes } from '../system/rpc-error.ts';
 import type { PromptBlock } from './protocol.ts';
 
-const maxTaskBytes = 65_536;
 const maxContextChars = 262_144;
 
 export interface PromptContent {

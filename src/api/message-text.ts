@@ -1,6 +1,6 @@
 // What a message to a run may be, the same for every front-end.
-import { maxTaskBytes } from '../contract/brief.ts';
 import { RetinueError } from '../contract/error.ts';
+import { maxTaskBytes } from '../contract/task-size.ts';
 
 /** The text without space at its ends. Throws `invalid_brief`. `isFollowUp`: it is the task of a new run. */
 export function parseMessage(given: string, { rules, isFollowUp }: { rules: readonly string[]; isFollowUp: boolean }): string {

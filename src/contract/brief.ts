@@ -8,8 +8,8 @@ import { RunId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import { LimitsGiven } from './limits.ts';
 import { Repository } from './repository.ts';
+import { maxTaskBytes } from './task-size.ts';
 
-export const maxTaskBytes = 65_536;
 const text = z.string().transform((value) => value.toWellFormed());
 
 /** The form of the wanted result. `schema` is a JSON Schema for `outcome.data`. */
