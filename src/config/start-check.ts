@@ -1,5 +1,5 @@
-// What a server can know before its first run. Without this, a client would get the error of a wrong setting with its first request, long after the
-// person who could mend it has looked away.
+// Checks settings when a server starts. Otherwise a wrong setting would fail the first request of a client, long after the person who could correct it has
+// looked away.
 import { accessSync, constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RetinueError } from '../contract/error.ts';

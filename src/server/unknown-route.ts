@@ -1,4 +1,4 @@
-// What a request gets that no route takes: 404 for a path that does not exist, 405 for a method that the path does not have.
+// Answers requests that no route takes: 404 for a path that does not exist, 405 for a method that the path does not have.
 import type { HonoRequest } from 'hono';
 import { HttpFailure } from './errors.ts';
 import type { App } from './route.ts';

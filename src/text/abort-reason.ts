@@ -1,4 +1,4 @@
-// What a program gave to `abort(reason)`, as text.
+// The reason that a program gave to `abort(reason)`, as text.
 
 const maxLength = 1_000;
 

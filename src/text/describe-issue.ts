@@ -1,4 +1,4 @@
-// What is wrong with a value that a schema refused, in the words of whoever wrote the value.
+// Describes why a schema refused a value, in the words of whoever wrote the value.
 import type { z } from 'zod';
 import { clipName, nearestName, unknownNameMessage } from './suggest.ts';
 
@@ -62,7 +62,7 @@ function describeSize(origin: string, size: number, bound: 'at least' | 'at most
   return `must have ${bound} ${size} ${units}`;
 }
 
-/** What is there instead of a value that the schema has made of another one. */
+/** Marks a value that cannot be looked up, because the schema computed it from another one. */
 const derived = Symbol('derived');
 
 /** Undefined if it is missing. */

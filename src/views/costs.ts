@@ -45,7 +45,7 @@ export function sumCosts(rows: readonly Summand[]): CostGroup {
     else if (row.tokens.input + row.tokens.output > 0) isUnpriced = true;
     runs += row.runs;
   }
-  // What cost nothing says nothing about what has no price.
+  // A run that cost nothing does not make an unknown price known.
   if (isUnpriced && costUsd === 0) costUsd = null;
   return { name: rows[0]?.name ?? '', runs, tokens, cachedShare: cachedShare(tokens), costUsd };
 }

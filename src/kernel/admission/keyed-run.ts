@@ -1,5 +1,5 @@
-// What an idempotency key stands for: one brief. The same key with another brief is a mistake of the caller, who would take the result of one task for
-// that of another.
+// Finds the run of an idempotency key. A key belongs to one brief: with another brief it is refused, because the caller would get the result of a task
+// that it did not give.
 import type { Brief } from '../../contract/brief.ts';
 import { RetinueError } from '../../contract/error.ts';
 import type { FactData } from '../../contract/fact.ts';

@@ -34,7 +34,7 @@ export function parseBrief(input: unknown): Brief {
   );
 }
 
-/** What a person or program calls a run by has to be readable. Models may leave a label empty. Throws `invalid_brief`. */
+/** Labels and keys have to be readable. Models may leave a label empty. Throws `invalid_brief`. */
 export function assertNames({ label, idempotencyKey }: Brief): void {
   if (label !== undefined && label.trim() === '')
     throw new RetinueError('invalid_brief', 'label: must not be empty; leave it out for a run without a label');
