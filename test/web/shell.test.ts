@@ -18,6 +18,19 @@ it('opens with the printed link and keeps the token out of the address', async (
   });
 });
 
+it('stores the key of the link before the page can be left', async () => {
+  await withDashboard(browser(), {}, async ({ served, page }) => {
+    const stored = "localStorage.getItem('retinue-page-key')";
+    const before = await page.evaluate(stored);
+    await page.addInitScript(`addEventListener('DOMContentLoaded', () => { globalThis.atFirst = ${stored}; });`);
+    // Each time it is opened, the link brings another key.
+    await page.goto(served.link);
+    const after = await page.evaluate('globalThis.atFirst');
+    expect(after).toMatch(/^[\w-]+$/);
+    expect(after).not.toBe(before);
+  });
+});
+
 it('shows each page by its link and by its keys, and goes back', async () => {
   await withDashboard(browser(), {}, async ({ page }) => {
     const current = page.getByRole('navigation', { name: 'Main' }).locator('[aria-current=page]');
